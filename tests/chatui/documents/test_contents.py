@@ -4,14 +4,14 @@ from collections import Counter
 
 import pytest
 
-from chatui.display import files as display_files
 from chatui.documents.kinds import UnreadThing
-from chatui.documents.reading import FileReading, TextPart, read
-from chatui.models.files import DocumentPart, DocumentText, FileContent
-from chatui.store import document_frames
-from chatui.store import documents as store_documents
-from chatui.store.document_frames import Document
+from chatui.documents.reading import read
+from chatui.models.files import DocumentText
+from chatui.models.user import User
+from tests.chatui.conftest import signed_in
 from tests.chatui.documents import samples
+from tests.chatui.store.test_documents import talk_with
+from tests.chatui.store.uploads import uploaded
 from tests.support.document_files import counted, counted_parts, looked_into, things
 from tests.support.limits import limit
 
@@ -54,19 +54,21 @@ def test_counts_have_a_limit() -> None:
     assert counted(0, most, 5) == {UnreadThing.CHART: most}
 
 
-@pytest.mark.django_db
-def test_the_person_and_the_model_read_one_line_about_each_kind() -> None:
-    content = FileContent(size=1)
-    found = FileReading("docx", (TextPart("", "words"),), unread=((UnreadThing.COMMENT, 3), (UnreadThing.CHART, 1)))
-    text = DocumentText(content=content, left_out="\n".join(f"{kind} {count}" for kind, count in found.unread))
-    assert store_documents.unread(text) == found.unread and store_documents.left_out(text) == {}
-    assert display_files._note(text) == "Left out: 3 comments, 1 chart."
-    frame = document_frames.whole(Document("a.docx", "docx", (DocumentPart(number=1, text="words"),), unread=found.unread)).frame
-    assert " Left out: 3 comments, 1 chart. What follows" in frame.body
+def test_the_person_and_the_model_read_one_line_about_each_kind(ada: User) -> None:
+    client = signed_in(ada)
+
+    def read_of(**counts: int) -> tuple[str, str]:
+        """What the person reads at a file of which this was left out, and what the model is sent."""
+        file = uploaded(ada, "a.txt", "words")
+        DocumentText.objects.update(left_out="\n".join(f"{kind} {count}" for kind, count in counts.items()))
+        [sent] = talk_with(ada, file).messages.filter(name="document")
+        return str(client.post(f"/files/{file.pk}/again/").json()), sent.text
+
+    assert not any("Left out" in read for read in read_of()), "the premise"
+    shown, sent = read_of(**{UnreadThing.COMMENT.value: 3, UnreadThing.CHART.value: 1})
+    assert "Left out: 3 comments, 1 chart." in shown and " Left out: 3 comments, 1 chart. What follows" in sent
     for kind in UnreadThing:
-        everything = Document("a.docx", "docx", (), unread=((kind, 2),))
-        assert "Left out: 2 " in document_frames.whole(everything).frame.body
-        assert display_files._note(DocumentText(left_out=f"{kind} 2")).startswith("Left out: 2 ")
+        assert all("Left out: 2 " in read for read in read_of(**{kind.value: 2})), kind
 
 
 async def test_what_a_sheet_has_beside_its_cells_is_counted() -> None:

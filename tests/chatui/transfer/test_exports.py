@@ -25,7 +25,6 @@ from django.views.debug import get_exception_reporter_filter
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import NewKeyOptions
 from chatui.audit_log.record import Visitor
-from chatui.display import metrics
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
@@ -46,6 +45,7 @@ from renderer.ocml import document, interchange
 from tests.chatui.conftest import OPENING, signed_in
 from tests.support.cases import for_each
 from tests.support.downloads import name_of
+from tests.support.environment import change
 from tests.support.log_lines import formatter, report
 from tests.support.messages import add_message, open_branch
 
@@ -257,7 +257,12 @@ def test_without_the_operators_token_there_are_no_metrics(token: str, header: st
 
 
 def scraped() -> str:
-    return metrics.written({}, metrics.stored())
+    """What the operator's monitoring is answered."""
+    with pytest.MonkeyPatch.context() as patch:
+        change(patch, {"metrics_token": "secret"})
+        answer = Client().get("/metrics", headers={"authorization": "Bearer secret"})
+    assert answer.status_code == 200
+    return answer.content.decode()
 
 
 def test_metrics_are_counts_in_the_text_format(exported: Conversation) -> None:
@@ -280,6 +285,7 @@ def test_without_its_database_a_process_still_tells_its_own_counts(monkeypatch: 
     assert "chatui_error_pages" in found and "SECRET" not in found
 
 
+@pytest.mark.django_db(transaction=True)
 def test_frames_with_problems_are_counted_by_code(ada: User) -> None:
     broken = "<|start|>robot<|message|>SECRET<|end|>\n<|start|>tool name=functions.x<|message|>{}<|end|>\n"
     import_transcript(ada, f"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n{broken}{broken}".encode())

@@ -5,8 +5,8 @@ import json
 import zipfile
 from typing import Any
 
-from chatui.transfer.other_products import reading
 from chatui.transfer.other_products.conversation_tree import DroppedKind
+from tests.support import foreign_exports
 
 S = "SECRET-"
 """Begins every word that must stay hidden."""
@@ -284,7 +284,7 @@ def as_json(value: Any) -> bytes:
 
 def read(export: Any) -> Any:
     """What is read of an export's one conversation: its nodes with their frames and what was left out, or why it cannot be read."""
-    [found] = reading.conversations(export if isinstance(export, bytes) else as_json(export))
+    [found] = foreign_exports.found(export if isinstance(export, bytes) else as_json(export))
     return found if isinstance(found, DroppedKind) else found.read()
 
 

@@ -15,6 +15,8 @@ from renderer.strict_json import list_of, object_of, text_of
 from tests.chatui.transfer.other_products import samples
 from tests.chatui.transfer.other_products.samples import as_json, read
 from tests.support.cases import for_each
+from tests.support.foreign_exports import found as found_in
+from tests.support.foreign_exports import unparsed
 from tests.support.limits import set_limits
 
 GOOD = as_json(samples.CHATGPT)
@@ -29,11 +31,6 @@ def zipped(files: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> 
     return buffer.getvalue()
 
 
-def contents(data: bytes) -> list[bytes]:
-    """The conversations of an export, unparsed."""
-    return [found.data for found in reading.conversations(data) if not isinstance(found, DroppedKind)]
-
-
 @pytest.mark.parametrize(
     ("names", "taken"),
     [
@@ -44,20 +41,20 @@ def contents(data: bytes) -> list[bytes]:
     ],
 )
 def test_the_files_with_conversations_are_read_in_order_and_otherwise_all_json_files(names: list[str], taken: list[str]) -> None:
-    assert contents(zipped({name: name.encode() for name in names})) == [name.encode() for name in taken]
+    assert unparsed(zipped({name: name.encode() for name in names})) == [name.encode() for name in taken]
 
 
 def test_an_archive_is_read_up_to_a_number_of_files_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(contents(zipped({f"{number:03}.json": b"" for number in range(101)}))) == 100
+    assert len(unparsed(zipped({f"{number:03}.json": b"" for number in range(101)}))) == 100
     set_limits(monkeypatch, PLACE, MAX_UNPACKED=5)
-    assert contents(zipped({"a.json": b"123", "b.json": b"4567", "c.json": b"8"})) == [b"123", b"45"]
+    assert unparsed(zipped({"a.json": b"123", "b.json": b"4567", "c.json": b"8"})) == [b"123", b"45"]
 
 
 @pytest.mark.parametrize(("room", "is_cut"), [(20, False), (18, True), (15, True), (10, True), (5, True)])
 def test_the_report_says_that_the_end_of_an_archive_was_not_read(room: int, is_cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its files have 19 bytes: the second list begins at the 10th."""
     set_limits(monkeypatch, PLACE, MAX_UNPACKED=room)
-    found = list(reading.conversations(zipped({"a.json": b"[{},{}, ]", "b.json": b"[{},{},{}]"})))
+    found = found_in(zipped({"a.json": b"[{},{}, ]", "b.json": b"[{},{},{}]"}))
     assert found.count(DroppedKind.FILE_CUT) == is_cut
     assert not isinstance(found[0], DroppedKind) and found[0].data == b"{}"
     assert len(found) == {20: 5, 18: 6, 15: 5, 10: 3, 5: 3}[room]
@@ -66,17 +63,17 @@ def test_the_report_says_that_the_end_of_an_archive_was_not_read(room: int, is_c
 def test_an_archive_of_exactly_the_most_files_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     data = zipped({"a.json": b"1", "b.txt": b"2", "c.json": b"3"})
     set_limits(monkeypatch, PLACE, MAX_ENTRIES=3)
-    assert contents(data) == [b"1", b"3"]
+    assert unparsed(data) == [b"1", b"3"]
     set_limits(monkeypatch, PLACE, MAX_ENTRIES=2)
     with pytest.raises(ImportRefusedError, match="more than 2 files"):
-        contents(data)
+        unparsed(data)
 
 
 @pytest.mark.parametrize("damage", [b"", b"\0" * 40])
 def test_a_damaged_archive_is_refused(damage: bytes) -> None:
     data = zipped({"a.json": bytes(range(256)) * 4})
     with pytest.raises(ImportRefusedError, match="damaged or encrypted"):
-        contents(data[:40] + damage + data[80:])
+        unparsed(data[:40] + damage + data[80:])
 
 
 @for_each(
@@ -98,13 +95,13 @@ def test_a_conversation_is_read_as_its_product_writes_it_or_is_unreadable(data: 
 
 
 def test_a_file_that_is_no_list_is_one_conversation() -> None:
-    assert [contents(data) for data in (GOOD, b'{"a": 1}', b"")] == [[GOOD], [b'{"a": 1}'], [b""]]
+    assert [unparsed(data) for data in (GOOD, b'{"a": 1}', b"")] == [[GOOD], [b'{"a": 1}'], [b""]]
 
 
 def test_files_that_would_need_unbounded_memory_are_not_read() -> None:
     data = zipped({"conversations.json": b"[]"}, zipfile.ZIP_LZMA)
     with pytest.raises(ImportRefusedError, match="no JSON file"):
-        contents(data)
+        unparsed(data)
 
 
 @for_each(
@@ -118,16 +115,16 @@ def test_files_that_would_need_unbounded_memory_are_not_read() -> None:
     ]
 )
 def test_the_items_of_a_list(data: bytes, expected: list[bytes]) -> None:
-    assert contents(data) == expected
+    assert unparsed(data) == expected
 
 
 def test_items_are_read_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     set_limits(monkeypatch, PLACE, MAX_ITEMS=2)
-    assert contents(b"[{},{}]") == contents(b"[{},{},{}]") == [b"{}", b"{}"]
-    assert [each == DroppedKind.FILE_CUT for each in reading.conversations(b"[{},{},{}]")] == [False, False, True]
+    assert unparsed(b"[{},{}]") == unparsed(b"[{},{},{}]") == [b"{}", b"{}"]
+    assert [each == DroppedKind.FILE_CUT for each in found_in(b"[{},{},{}]")] == [False, False, True]
     set_limits(monkeypatch, PLACE, MAX_BRACKETS=4)
-    assert contents(b"[{},[],{}]") == [b"{}", b"[]"]
-    assert list(reading.conversations(b"[{},[],{}]"))[2:] == [DroppedKind.FILE_CUT]
+    assert unparsed(b"[{},[],{}]") == [b"{}", b"[]"]
+    assert found_in(b"[{},[],{}]")[2:] == [DroppedKind.FILE_CUT]
 
 
 def test_an_export_is_recognized_by_one_of_its_first_conversations() -> None:
@@ -150,9 +147,7 @@ def test_a_conversation_of_exactly_the_maximum_size_is_read(limit: str, size: in
 
 
 def test_the_same_conversation_has_the_same_key_and_another_has_another() -> None:
-    [one, other, again] = [
-        found for found in reading.conversations(b'[{"a": 1}, {"a": 2}, {"a": 1}]') if not isinstance(found, DroppedKind)
-    ]
+    [one, other, again] = [found for found in found_in(b'[{"a": 1}, {"a": 2}, {"a": 1}]') if not isinstance(found, DroppedKind)]
     assert one.key == again.key != other.key and len(one.key) == 64
 
 
