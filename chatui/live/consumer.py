@@ -335,7 +335,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self._followed[audience] = following
         group = wire_bus.audience(following.conversation_id, audience)
         self._audience_of[group] = audience
-        bus().join(group, self._received)
+        # People's events come from other processes over their own group.
+        bus().join(group, self._received, elsewhere=audience is Audience.DEBUG)
         if audience is Audience.DEBUG:
             bus().join(wire_bus.turns_of(following.conversation_id), self._received)
 

@@ -66,6 +66,7 @@ class Publisher:
         """The snapshots that wait for the rights of their readers, by process and group."""
         self._from = {"type": "turn.events", "turn": str(turn_id), "process": PROCESS}
         self._group = {audience: wire_bus.audience(running.turn.conversation_id, audience) for audience in _FOLLOWED}
+        self._over = {audience: wire_bus.over(running.turn.conversation.owner_id, audience) for audience in _FOLLOWED}
         self._people = EndUserStream(turn_id, first, can_answer_now=not is_continuation)
         self._debug = DebugStream(turn_id)
         self._bus = bus()
@@ -142,7 +143,7 @@ class Publisher:
             self._watched_until = self._elsewhere_until[audience]
             if self._loop.time() < self._first_until:
                 for message in self._kept:
-                    self._bus.send_elsewhere(self._group[audience], message)
+                    self._bus.send_elsewhere(self._group[audience], message, self._over[audience])
             self._kept.clear()
 
     @property
@@ -339,7 +340,7 @@ class Publisher:
         if not (keeps or elsewhere or self._bus.is_heard(group)):
             return
         message = {**self._from, "json": wire.encode(events)}
-        self._bus.send(group, message, elsewhere=elsewhere)
+        self._bus.send(group, message, elsewhere=elsewhere, over=self._over[audience])
         if any(isinstance(event, wire.Numbered) and isinstance(event.event, wire.MessageWithdrawn) for event in events):
             self._kept.clear()  # a page elsewhere notices the gap, and asks for a snapshot
         if keeps:

@@ -99,7 +99,8 @@ def _publish_end(turn: Turn, state: TurnState) -> None:
     event = wire.Idle(str(turn.conversation_id), str(turn.pk), state)
     message = {"type": "turn.events", "json": wire.encode([event]), "turn": str(turn.pk), "process": PROCESS}
     for audience in (Audience.END_USER, Audience.DEBUG):
-        bus().send(wire_bus.audience(turn.conversation_id, audience), message)
+        over = wire_bus.over(turn.conversation.owner_id, audience)
+        bus().send(wire_bus.audience(turn.conversation_id, audience), message, over=over)
 
 
 def _adopted(turn: Turn) -> RunningTurn | None:

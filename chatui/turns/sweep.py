@@ -64,7 +64,7 @@ def abandoned(conversation: Conversation | None = None) -> list[Turn]:
     GRACE_SECONDS of an outage."""
     if outages.seconds_since() < GRACE_SECONDS:
         return []
-    found = list(_abandoned(conversation).defer("request").order_by("started_at"))
+    found = list(_abandoned(conversation).select_related("conversation").defer("request").order_by("started_at"))
     return found if found and connections.seconds_since_start() >= GRACE_SECONDS else []
 
 

@@ -29,6 +29,12 @@ def audience(conversation_id: UUID, audience: Audience) -> str:
     return f"conversation-{conversation_id}-{audience}"
 
 
+def over(owner_id: UUID, audience: Audience) -> str:
+    """The group over which that of an audience gets messages of other processes; empty for itself. People who follow a conversation are its
+    owner, whose pages have joined the group ``person`` anyway."""
+    return person(owner_id) if audience is Audience.END_USER else ""
+
+
 def control(turn_id: UUID) -> str:
     """The group on which a running turn receives requests to stop or to send a snapshot. Only its own process knows it."""
     return f"turn-{turn_id}"
@@ -90,15 +96,16 @@ class Bus:
         """Whether messages between processes are missing, because Redis does not answer."""
         return self._relay.is_late
 
-    def send(self, group: str, message: Message, *, elsewhere: bool = True) -> None:
-        """Send to a group. While the relay is down, other processes miss the message: their pages notice the gap and ask again."""
+    def send(self, group: str, message: Message, *, elsewhere: bool = True, over: str = "") -> None:
+        """Send to a group. While the relay is down, other processes miss the message: their pages notice the gap and ask again. ``over``: a
+        group that every receiver has joined as well. Other processes get the message over that one, and need not subscribe to this."""
         self._deliver(group, message)
         if elsewhere:
-            self._relay.send(group, message)
+            self.send_elsewhere(group, message, over)
 
-    def send_elsewhere(self, group: str, message: Message) -> None:
+    def send_elsewhere(self, group: str, message: Message, over: str = "") -> None:
         """Send to the receivers of a group in other processes, as ``send`` does."""
-        self._relay.send(group, message)
+        self._relay.send(group, message, over=over)
 
     def send_to(self, process: str, group: str, message: Message) -> None:
         if process == PROCESS:

@@ -83,11 +83,11 @@ class Relay:
                 async with asyncio.timeout(ANSWER_SECONDS):
                     await self._subscribed.wait()
 
-    def send(self, group: str, message: Mapping[str, object], to: str = "") -> None:
-        """Send to a group in all other processes, or only in the process ``to``."""
+    def send(self, group: str, message: Mapping[str, object], to: str = "", over: str = "") -> None:
+        """Send to a group in all other processes, or only in the process ``to``. ``over``: another group, whose subscriptions are used."""
         if self._url and not self._is_away:
             self._start()
-            self._waiting.append((_channel(group, to), _packed(self._process, group, message)))
+            self._waiting.append((_channel(over or group, to), _packed(self._process, group, message)))
             self._work.set()
 
     def _resubscribe(self) -> None:

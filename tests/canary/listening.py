@@ -27,9 +27,9 @@ class BusRecorder:
         self.sent: list[tuple[str, dict[str, Any]]] = []
         send, send_to = Bus.send, Bus.send_to
 
-        def to_group(bus: Bus, group: str, message: Message, *, elsewhere: bool = True) -> None:
+        def to_group(bus: Bus, group: str, message: Message, **more: Any) -> None:
             self.sent.append((group, dict(message)))
-            send(bus, group, message, elsewhere=elsewhere)
+            send(bus, group, message, **more)
 
         def to_process(bus: Bus, process: str, group: str, message: Message) -> None:
             if "audience" in message:

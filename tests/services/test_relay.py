@@ -71,6 +71,19 @@ async def test_a_message_reaches_the_group_in_the_other_process_and_not_its_own(
     assert one.received == []
 
 
+async def test_a_message_over_another_group_reaches_the_processes_that_joined_that_one(redis: Redis) -> None:
+    one, two, three = Process("one"), Process("two"), Process("three")
+    two.relay.join("group")
+    three.relay.join("inner")
+    await until_it_passes(one, two, 0)
+    await three.relay.settled()
+    one.relay.send("inner", {"n": 1}, over="group")
+    one.relay.send("inner", {"n": 2})
+    await two.wait_for(("inner", 1))
+    await three.wait_for(("inner", 2))
+    assert ("inner", 2) not in two.received and ("inner", 1) not in three.received
+
+
 async def test_a_group_that_was_left_receives_nothing_any_more(redis: Redis) -> None:
     one, two = Process("one"), Process("two")
     two.relay.join("group")

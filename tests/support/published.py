@@ -35,6 +35,8 @@ class World:
         self.now, self.timers, self.reaches_others = 0.125, list[Timer](), reaches_others
         self.heard: set[str] = set()
         self.sent: list[tuple[str, dict[str, Any], bool]] = []
+        self.over: dict[str, str] = {}
+        """For each group, the one over which other processes got its last message; empty for itself."""
         self.sent_to: list[tuple[str, str, dict[str, Any]]] = []
 
     # The event loop
@@ -67,11 +69,12 @@ class World:
     def is_heard(self, group: str) -> bool:
         return group in self.heard
 
-    def send(self, group: str, message: dict[str, Any], *, elsewhere: bool) -> None:
+    def send(self, group: str, message: dict[str, Any], *, elsewhere: bool, over: str) -> None:
         self.sent.append((group, message, elsewhere))
+        self.over |= {group: over} if elsewhere else {}
 
-    def send_elsewhere(self, group: str, message: dict[str, Any]) -> None:
-        self.sent.append((group, message, True))
+    def send_elsewhere(self, group: str, message: dict[str, Any], over: str) -> None:
+        self.send(group, message, elsewhere=True, over=over)
 
     def send_to(self, process: str, group: str, message: dict[str, Any]) -> None:
         self.sent_to.append((process, group, message))
@@ -82,7 +85,7 @@ class Turn:
 
     def __init__(self, world: World, **fields: Any) -> None:
         self.world, running = world, unstored(**fields)
-        self.turn_id = running.turn.pk
+        self.turn_id, self.owner = running.turn.pk, bus.person(running.turn.conversation.owner_id)
         conversation = running.turn.conversation_id
         self.people, self.debug = (bus.audience(conversation, audience) for audience in (Audience.END_USER, Audience.DEBUG))
         self.publisher = Publisher(running)

@@ -28,7 +28,8 @@ Post = tuple[str, list[str], tuple[UUID, ...], list[UUID]]
 
 def unstored(choice: str = "", effort: str = "high", program: Any = None, **fields: Any) -> RunningTurn:
     """A turn that is in no database. Its first request has those of the ``fields`` that a turn does not have itself."""
-    row = Turn(conversation=Conversation(), question_id=uuid4(), asked_by_id=uuid4(), started_at=datetime(2026, 1, 1, tzinfo=UTC))
+    begun_at = datetime(2026, 1, 1, tzinfo=UTC)
+    row = Turn(conversation=Conversation(owner_id=uuid4()), question_id=uuid4(), asked_by_id=uuid4(), started_at=begun_at)
     row.lease_owner, row.choice, row.effort = "owner", choice, effort
     request = SampleRequest(**{"frames": ()} | {name: fields.pop(name) for name in fields.keys() - RunningTurn.__slots__})
     return RunningTurn(row, None, ask(text="", effort=effort, program=program), request=request, **fields)

@@ -425,9 +425,9 @@ async def test_hidden_text_is_not_sent_over_the_bus_without_watchers(
     sent: list[str] = []
     original = type(bus.bus()).send
 
-    def spy(to: Any, group: str, message: bus.Message, *, elsewhere: bool = True) -> None:
+    def spy(to: Any, group: str, message: bus.Message, **more: Any) -> None:
         sent.append(json.dumps(message))
-        original(to, group, message, elsewhere=elsewhere)
+        original(to, group, message, **more)
 
     monkeypatch.setattr(type(bus.bus()), "send", spy)
     backend.script = answer("Shown.", thought="CANARY-BUS")

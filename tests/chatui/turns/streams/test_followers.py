@@ -70,6 +70,26 @@ def test_a_follower_that_reports_itself_within_two_seconds_misses_nothing(monkey
     assert turn.types(elsewhere=True) == ["chatui:working", *missed, "chatui:checking"]
 
 
+def test_other_processes_get_what_people_see_over_the_owners_group_and_what_staff_see_over_the_views(world: World) -> None:
+    turn = Turn(world)
+    for audience in (Audience.END_USER, Audience.DEBUG):
+        turn.publisher.note_follower(audience)
+    turn.think()
+    world.go_on(0.1)
+    assert world.over == {turn.people: turn.owner, turn.debug: ""}
+
+
+def test_what_was_kept_reaches_a_follower_over_the_owners_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = Turn(in_world(monkeypatch, reaches_others=True))
+    turn.think()
+    turn.world.go_on()
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
+    turn.world.go_on(0.1)
+    turn.world.over.clear()
+    turn.publisher.note_follower(Audience.END_USER)
+    assert turn.world.over == {turn.people: turn.owner}
+
+
 def test_a_turn_whose_first_event_was_lost_on_the_way_is_found_at_its_next_beat(monkeypatch: pytest.MonkeyPatch) -> None:
     world = in_world(monkeypatch, reaches_others=True)
     turn = Turn(world)
