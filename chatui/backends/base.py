@@ -56,6 +56,10 @@ def _ignored(*arguments: object) -> None:
     pass
 
 
+def _called(passes_on: Callable[[], bool]) -> bool:
+    return passes_on()
+
+
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
     """One request to a model."""
@@ -104,9 +108,8 @@ class SampleRequest:
     """Called before the first event with the path and the exact JSON body of the request, which contains hidden text."""
     on_taken: Callable[[bool], None] = field(default=_ignored, compare=False, repr=False)
     """Called with True when the server has taken the request, and with False when its answer has ended or failed."""
-    on_read: Callable[[], None] = field(default=_ignored, compare=False, repr=False)
-    """Called when everything that was read together has been passed on, unless the answer ends with it: what follows its end may withdraw
-    some of that."""
+    take_together: Callable[[Callable[[], bool]], bool] = field(default=_called, compare=False, repr=False)
+    """Called with what passes on everything that was read together, and returns whether the answer ends with that; returns the same."""
     on_held: Callable[[], None] = field(default=_ignored, compare=False, repr=False)
     """Called when text of the answer comes that is shown only once all of it was checked."""
     facts: SampleFacts | None = field(default=None, compare=False, repr=False)

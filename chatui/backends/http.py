@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import httpx
@@ -154,7 +155,7 @@ class Upstream:
         """Send ``payload`` and feed the events of the answer in batches, as they were read, until the server closes the stream or ``feed``
         returns True, as this does then.
 
-        ``request``: whose ``on_sent``, ``on_taken`` and ``on_read`` are called.
+        ``request``: whose ``on_sent``, ``on_taken`` and ``take_together`` are called.
 
         An optional field that the server rejects is left out from then on.
 
@@ -170,7 +171,8 @@ class Upstream:
                     if request.facts is not None:
                         request.facts.is_whole = True
                     return feed([ServerSentEvent(WHOLE, _json_object(body))])
-                return await self._read(answer, clock, AnswerPace(self.limits.read_interval, progress.is_hidden), feed, request.on_read)
+                pace = AnswerPace(self.limits.read_interval, progress.is_hidden)
+                return await self._read(answer, clock, pace, feed, request.take_together)
             except EventTooLongError as error:
                 raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
             finally:
@@ -182,7 +184,7 @@ class Upstream:
         clock: _Clock,
         pace: AnswerPace,
         feed: Callable[[list[ServerSentEvent]], bool],
-        on_read: Callable[[], None],
+        take_together: Callable[[Callable[[], bool]], bool],
     ) -> bool:
         """Feed the events of a stream. One timer watches over all reads, and looks at the clock when it is over."""
         decoder, is_empty = Decoder(self.limits.max_line_bytes), True
@@ -199,11 +201,10 @@ class Upstream:
                 is_empty = False
                 if events := decoder.feed(piece):
                     clock.begin_events()
-                    if feed(events):
+                    if take_together(partial(feed, events)):
                         return True
                     clock.restart(len(events))
                     decoder.check()
-                    on_read()
         return feed(_last_events(decoder, answer, must_have=not clock.response_started, is_empty=is_empty))
 
     @asynccontextmanager

@@ -83,8 +83,10 @@ class Publisher:
         self._is_ready = not is_continuation
         self._is_stopped = False
         self._unsent: list[wire.Numbered] = []
-        self._next_flush: asyncio.TimerHandle | None = None
+        self._next_flush: asyncio.Handle | None = None
         self._last_flush = self._next_at = 0.0
+        self._is_taking = self._is_due = False
+        """Whether what was read together is being taken, and whether it is to be flushed at once."""
         self._next_beat = self._loop.call_later(BEAT_SECONDS, self._beat)
 
     async def show_before(self, running: RunningTurn) -> None:
@@ -107,6 +109,19 @@ class Publisher:
         if self._program is not None:
             self._program.take(event, key)
         self._flush_soon()
+
+    def take_together(self, passes_on: Callable[[], bool]) -> bool:
+        """Take everything that was read together, which ``passes_on`` passes on, and send it in this step. If the answer ends or fails with
+        it, in the next: what follows may withdraw some of it."""
+        self._is_taking, is_over = True, True
+        try:
+            is_over = passes_on()
+        finally:
+            self._is_taking = False
+            if self._is_due:
+                self._is_due = False
+                self._flush_at(0.0) if is_over else self._safely(self.flush)
+        return is_over
 
     def begin(self, event: wire.Event) -> None:
         """Send people the event that begins the turn, at once: what the same step has sent to a page then travels in the same frame."""
@@ -185,11 +200,6 @@ class Publisher:
             self._flush_soon()
         elif self._people.waits_until is not None:
             self._flush_at(self._people.waits_until)
-
-    def flush_due(self) -> None:
-        """Flush now if that would be done in the next step."""
-        if self._next_flush is not None and self._next_at <= self._loop.time():
-            self._safely(self.flush)
 
     async def catch_up(self) -> None:
         """Flush until all text so far is sent; not if nobody watches."""
@@ -297,12 +307,16 @@ class Publisher:
 
     def _flush_at(self, at: float) -> None:
         """Flush then, if not sooner."""
-        if self._is_stopped or (self._next_flush is not None and self._next_at <= at):
+        if self._is_stopped or self._is_due or (self._next_flush is not None and self._next_at <= at):
+            return
+        is_later = at > self._loop.time()
+        if self._is_taking and not is_later:
+            self._is_due = True
             return
         if self._next_flush is not None:
             self._next_flush.cancel()
         self._next_at = at
-        self._next_flush = self._loop.call_at(at, self._flush_safely)
+        self._next_flush = self._loop.call_at(at, self._flush_safely) if is_later else self._loop.call_soon(self._flush_safely)
 
     def _collect(self) -> None:
         """Take the new events for people, to be sent by the next flush."""

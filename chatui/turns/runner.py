@@ -158,7 +158,7 @@ class Runner:
         show_asked, held = self._publisher.show_asked, partial(self._publisher.add_event, wire.Delayed("chatui:checking"))
         taken = running.request.on_taken if summary is None else lambda is_taken: summary.note_taken(is_taken, show_asked)
         wanted_format = checked.requested if checked else None
-        watching = {"on_taken": taken, "on_read": self._publisher.flush_due, "on_held": held}
+        watching = {"on_taken": taken, "take_together": self._publisher.take_together, "on_held": held}
         request = opening.first_request(running, spec, answer_format=wanted_format, **watching)
         # The backend is not loaded with the rest: it belongs to this event loop.
         outcome = await self._sampled(connected.backend(running.turn.choice), request, frames, way_back, checked)

@@ -48,7 +48,12 @@ class World:
         return self.call_at(self.now + wait, run)
 
     def call_at(self, at: float, run: Callable[[], None]) -> Timer:
-        self.timers.append(Timer(max(at, self.now), run))
+        assert at > self.now
+        self.timers.append(Timer(at, run))
+        return self.timers[-1]
+
+    def call_soon(self, run: Callable[[], None]) -> Timer:
+        self.timers.append(Timer(self.now, run))
         return self.timers[-1]
 
     def waits(self) -> list[float]:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -106,19 +107,25 @@ async def test_a_request_that_is_asked_again_has_no_new_limit_for_its_first_word
 
 
 @pytest.mark.parametrize("end", [chunk("stop") + DONE, b'data: {"error": {"message": "broken"}}\n\n'])
-async def test_what_was_read_together_is_told_unless_the_answer_ends_or_fails_with_it(end: bytes) -> None:
+async def test_what_was_read_together_is_passed_on_together_and_whether_the_answer_ends_is_told(end: bytes) -> None:
     told = list[str]()
 
     def take(event: RawEvent) -> None:
         if isinstance(event, FrameText):
             told.append(event.text)
 
+    def take_together(passes_on: Callable[[], bool]) -> bool:
+        told.append("(read)")
+        ends = passes_on()
+        told.append("ends" if ends else "goes on")
+        return ends
+
     async with stub.running(then(SSE_HEAD, chunk(content="Here. "), 0.5, chunk(content="There.") + end)) as server:
         backend = registry.build(Endpoint(server.url, model="stub", limits=PATIENT, separates="always"))
         with contextlib.suppress(BackendError):
-            await backend.sample(replace(sample_request("Hello!"), on_read=lambda: told.append("(read)")), Taker(take))
+            await backend.sample(replace(sample_request("Hello!"), take_together=take_together), Taker(take))
         await backend.aclose()
-    assert told == ["Here. ", "(read)", "There."]
+    assert told == ["(read)", "Here. ", "goes on", "(read)", "There.", "ends"]
 
 
 async def test_a_server_started_meanwhile_is_reached() -> None:

@@ -69,10 +69,13 @@ async def test_what_was_read_together_is_sent_to_pages_in_the_step_that_read_it(
     bus().join(audience(first.conversation_id, Audience.END_USER), lambda _, message: sent.append(str(message["json"])))
 
     async def sample(request: SampleRequest, take: Taker) -> SampleEnded:
-        for event in open_frame(FINAL, "One,"):
-            take(event)
-        assert "One," not in "".join(sent), "the premise: more may have been read together with it"
-        request.on_read()
+        def passes_on() -> bool:
+            for event in open_frame(FINAL, "One,"):
+                take(event)
+            assert "One," not in "".join(sent), "the premise: more may have been read together with it"
+            return False
+
+        request.take_together(passes_on)
         assert "One," in "".join(sent)
         take(closed())
         return ended()

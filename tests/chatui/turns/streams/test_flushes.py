@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
@@ -14,7 +15,7 @@ from chatui import wire
 from chatui.turns import publisher
 from chatui.wire.bus import PROCESS
 from renderer.activities.activity import Activity
-from renderer.events import FrameClosed, FrameOpened
+from renderer.events import FrameClosed, FrameOpened, FrameWithdrawn
 from renderer.frame_kinds import ANSWER, PREAMBLE
 from renderer.frames import Frame, Terminator
 from renderer.gate import Audience
@@ -51,17 +52,49 @@ def test_events_of_one_step_are_sent_together_and_the_next_ones_after_a_pause(wo
 
 def test_what_was_read_together_is_sent_in_that_step_if_its_time_has_come(world: World) -> None:
     turn = followed(world)
+
+    def reads(*texts: str) -> bool:
+        for text in texts:
+            turn.write(text)
+        assert sent == len(world.sent), "not before all of it was taken"
+        return False
+
     turn.open()
-    turn.write("Four")
-    assert world.sent == []
-    turn.publisher.flush_due()
-    assert len(world.sent) == 1 and world.waits() == [2000], "nothing is left for the next step"
-    turn.write(" or")
-    turn.publisher.flush_due()
-    assert len(world.sent) == 1 and world.waits() == [30, 2000]
+    world.go_on()
+    sent = len(world.sent)
+    turn.publisher.take_together(lambda: reads("One", " or"))
+    assert len(world.sent) == sent + 1 and world.waits() == [2000], "nothing is left for the next step"
+    sent += 1
+    turn.publisher.take_together(lambda: reads(" two"))
+    assert len(world.sent) == sent and world.waits() == [30, 2000]
     world.go_on(0.03)
-    turn.publisher.flush_due()
-    assert len(world.sent) == 2, "there is nothing new"
+    assert len(world.sent) == sent + 1
+    turn.publisher.take_together(lambda: False)
+    assert len(world.sent) == sent + 1, "there is nothing new"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_the_answer_ends_or_fails_with_may_still_be_withdrawn_in_that_step(world: World, *, fails: bool) -> None:
+    turn = followed(world)
+    turn.open()
+    world.go_on()
+
+    def reads() -> bool:
+        turn.write("I must not tell them.\n\n")
+        if fails:
+            raise RuntimeError
+        return True
+
+    with pytest.raises(RuntimeError) if fails else nullcontext():
+        assert turn.publisher.take_together(reads)
+    assert world.waits()[0] == 0, "without that it is sent in the next step"
+    turn.publisher.take(FrameWithdrawn(), turn.key)
+    world.go_on(0.1)
+    assert "must not" not in json.dumps([message for _, message, _ in world.sent])
+    turn.open()
+    turn.write("Four.")
+    world.go_on(0.1)
+    assert "Four." in world.sent[-1][1]["json"]
 
 
 def test_the_first_words_do_not_wait_for_the_pause(world: World) -> None:
