@@ -20,6 +20,7 @@ from django.utils.translation import ngettext
 
 from chatui.accounts import account_managers, mail, secret_texts
 from chatui.audit_log.record import Visitor, record
+from chatui.database import connections
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.models.invitations import Invitation
@@ -73,7 +74,7 @@ def _admit(inviter: User, count: int) -> None:
 def create(visitor: Visitor, *, days: int, group: Group | None, note: str) -> str:
     """Create an invitation and return the path of its link, which is not stored. Recorded."""
     inviter = person_of(visitor)
-    ends = timezone.now() + timedelta(days=min(days, MAX_DAYS))
+    ends = connections.after(timedelta(days=min(days, MAX_DAYS)))
     row = Invitation.objects.create(made_by=inviter, group=group, note=note, expires_at=ends)
     record("make invitation", visitor, detail=f"for {days} days, {_group_text(group)}")
     return reverse("invitation", args=[row.pk, _token(row)])
@@ -160,13 +161,13 @@ def create_account(visitor: Visitor, invitation_id: UUID, token: str, name: str,
 
 def pending() -> QuerySet[Invitation]:
     """Invitations that can still be used, the newest first."""
-    rows = Invitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=timezone.now(), made_by__is_active=True)
+    rows = Invitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=connections.now(), made_by__is_active=True)
     return rows.select_related("made_by", "group").order_by("-made_at")
 
 
 def ended() -> QuerySet[Invitation]:
     """Invitations that were used or revoked, or have expired, the newest first."""
-    is_over = Q(revoked_at__isnull=False) | Q(used_at__isnull=False) | Q(expires_at__lte=timezone.now()) | Q(made_by__is_active=False)
+    is_over = Q(revoked_at__isnull=False) | Q(used_at__isnull=False) | Q(expires_at__lte=connections.now()) | Q(made_by__is_active=False)
     return Invitation.objects.filter(is_over).select_related("made_by", "group", "used_by").order_by("-made_at")
 
 

@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from chatui.accounts import api_keys, mail, secret_texts, sign_in_notices, sign_in_settings
 from chatui.accounts.mail import BackgroundQueue
 from chatui.audit_log.record import Visitor, record
+from chatui.database import connections
 from chatui.env import environment
 from chatui.guesses import GuessLimit, Scope
 from chatui.limits import Throttle
@@ -42,12 +43,12 @@ def create(visitor: Visitor, person: User, *, voids_password: bool) -> str:
             person.set_unusable_password()
             person.save(update_fields=["password"])
             api_keys.revoke_all(visitor, person)
-        PasswordLink.objects.filter(user=person, used_at=None).update(expires_at=timezone.now())
+        PasswordLink.objects.filter(user=person, used_at=None).update(expires_at=connections.now())
         detail = "the old password does not work any more" if voids_password else ""
         record("make password link", visitor, person.get_username(), detail=detail)
         four_eyes.record_change(visitor.user, [person.pk], "a link for a new password")
         name = visitor.user.get_username() if visitor.user else ""
-        link = PasswordLink.objects.create(user=person, made_by_name=name, expires_at=timezone.now() + LIFETIME)
+        link = PasswordLink.objects.create(user=person, made_by_name=name, expires_at=connections.after(LIFETIME))
     return _path(link)
 
 
@@ -141,10 +142,10 @@ def _accounts(name_or_address: str) -> list[User]:
 
 @transaction.atomic
 def _send(visitor: Visitor, person: User) -> None:
-    now = timezone.now()
     # Only links that were requested by mail: a stranger must not be able to invalidate a link that staff created.
-    PasswordLink.objects.filter(user=person, used_at=None, made_by_name=PasswordLink.BY_MAIL).update(expires_at=now)
-    link = PasswordLink.objects.create(user=person, made_by_name=PasswordLink.BY_MAIL, expires_at=now + RESET_LIFETIME, dismissed_at=now)
+    PasswordLink.objects.filter(user=person, used_at=None, made_by_name=PasswordLink.BY_MAIL).update(expires_at=connections.now())
+    ends = connections.after(RESET_LIFETIME)
+    link = PasswordLink.objects.create(user=person, made_by_name=PasswordLink.BY_MAIL, expires_at=ends, dismissed_at=timezone.now())
     record("mail password link", visitor, person.get_username())
     with translation.override(person.language or environment().language):
         # Never the host of the request, which the client can choose: the link opens somebody else's account.

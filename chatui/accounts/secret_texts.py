@@ -12,6 +12,7 @@ from django.db.models import Model, QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from chatui.database import connections
 from chatui.permissions.access import NotFoundError
 
 ALPHABET = "abcdefghjkmnpqrstvwxyz23456789"
@@ -36,8 +37,9 @@ def link_token(purpose: str, *values: object) -> str:
 
 
 def unused_link(rows: QuerySet[_Link], key: UUID | str, token: str, token_of: Callable[[_Link], str]) -> _Link:
-    """The row of a one-time link. Raises NotFoundError if it was used, has expired, or never existed; all look the same."""
-    row = rows.filter(pk=key, used_at=None, expires_at__gt=timezone.now()).first()
+    """The row of a one-time link. Raises NotFoundError if it was used, has expired by the database's clock, or never existed; all look the
+    same."""
+    row = rows.filter(pk=key, used_at=None, expires_at__gt=connections.now()).first()
     if row is None or not constant_time_compare(token_of(row), token):
         raise NotFoundError
     return row

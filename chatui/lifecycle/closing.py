@@ -17,6 +17,7 @@ from chatui.accounts.openid import NotListedError
 from chatui.accounts.provider_logout import ProviderLogout
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor, record
+from chatui.database import connections
 from chatui.models.invitations import Invitation
 from chatui.models.sign_in import OutsideIdentity, PasswordLink
 from chatui.models.tool_sign_in import ToolSignIn
@@ -34,12 +35,11 @@ def end_access(person: User, by: Visitor) -> None:
     """End all access: sessions, keys, invitations, password links, accounts at tool servers and open debug views. Share links need no step:
     they do not work while their creator's account is closed.
     """
-    now = timezone.now()
     with transaction.atomic():
         sessions.end_all(person)
         api_keys.revoke_all(by, person, api_keys.REVOKED_WITH_ACCOUNT)
-        Invitation.objects.filter(made_by=person, used_at=None, revoked_at=None).update(revoked_at=now)
-        PasswordLink.objects.filter(user=person, used_at=None, expires_at__gt=now).update(expires_at=now)
+        Invitation.objects.filter(made_by=person, used_at=None, revoked_at=None).update(revoked_at=timezone.now())
+        PasswordLink.objects.filter(user=person, used_at=None, expires_at__gt=connections.now()).update(expires_at=connections.now())
         _end_tool_accounts(person, by)
         debug_requests.close_all_of(person)
 

@@ -29,7 +29,7 @@ from chatui.accounts import api_keys
 from chatui.audit_log import chain
 from chatui.audit_log.chain import ChainHead
 from chatui.audit_log.record import SHELL, record
-from chatui.database import file_locks, versions
+from chatui.database import connections, file_locks, versions
 from chatui.lifecycle import erasure
 from chatui.lifecycle.closing import CannotCloseError, close_account
 from chatui.lifecycle.erasure import ACTION as ERASED
@@ -277,9 +277,8 @@ def _prepare(current: CurrentDatabase, erasures: list[Erasure], options: Restore
         raise BackupError("The audit log of the backup is not intact. --accept-broken-log restores it anyway.")
     # Some sessions and links were ended, used or revoked since the backup.
     Session.objects.all().delete()
-    now = timezone.now()
-    Invitation.objects.filter(used_at=None, revoked_at=None).update(revoked_at=now)
-    PasswordLink.objects.filter(used_at=None).update(expires_at=now)
+    Invitation.objects.filter(used_at=None, revoked_at=None).update(revoked_at=timezone.now())
+    PasswordLink.objects.filter(used_at=None).update(expires_at=connections.now())
     ToolSignIn.objects.all().delete()  # their tokens may have been replaced since, and an old one would end the sign-in at its server
     temporary.end_all()
     machine_keys.forget()

@@ -2,7 +2,7 @@
 
 import re
 import threading
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.contrib.auth.models import Group, Permission
@@ -72,6 +72,16 @@ def test_a_used_link_says_so_to_whoever_has_all_of_it_and_leads_to_the_sign_in(a
     assert "This link was used." not in wrong and "never existed" in wrong and 'href="/sign-in/"' in wrong
     assert "This link was used." in own and "Back to your conversations" in own and 'href="/sign-in/"' not in own
     assert {Client().get(path).status_code for _ in range(20)} == {404}, "who has it guesses nothing"
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_a_machine_with_a_wrong_clock_neither_shortens_nor_extends_a_link(hours: int, asker: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC) + timedelta(hours=hours))
+    path = invite(asker, days=1)
+    assert timedelta(hours=23) < Invitation.objects.get().expires_at - datetime.now(UTC) <= timedelta(hours=24)
+    for minutes, status in ((-1, 404), (1, 200)):
+        Invitation.objects.update(expires_at=datetime.now(UTC) + timedelta(minutes=minutes))
+        assert Client().get(path).status_code == status
 
 
 @pytest.mark.parametrize("ending", ["time", "revoked", "maker closed", "maker deleted", "group deleted", "another group", "another token"])

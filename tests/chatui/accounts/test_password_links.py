@@ -1,14 +1,17 @@
 """Password links: staff never learn a password, and the person sees who created a link and whether it was used."""
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
+from chatui.audit_log.record import SHELL
+from chatui.lifecycle import closing
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import PasswordLink
-from chatui.models.user import User
+from chatui.models.user import ClosingCause, User
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 from tests.support.staff_pages import page_of, save_details
 
@@ -54,6 +57,20 @@ def test_a_link_sets_a_password_once(asker: User, ada: User) -> None:
     assert set_password(path, "short") == 200 and set_password(path) == 302
     assert can_sign_in("ada", NEW) and not can_sign_in("ada", PASSWORD)
     assert set_password(path, "yet another password") == 404 and can_sign_in("ada", NEW)
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_a_machine_with_a_wrong_clock_neither_shortens_nor_extends_a_link(
+    hours: int, asker: User, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC) + timedelta(hours=hours))
+    path = link_for(ada, asker)
+    assert timedelta(hours=23) < PasswordLink.objects.get().expires_at - datetime.now(UTC) <= timedelta(hours=24)
+    for minutes, status in ((-1, 404), (1, 200)):
+        PasswordLink.objects.update(expires_at=datetime.now(UTC) + timedelta(minutes=minutes))
+        assert Client().get(path).status_code == status
+    closing.close_account(ada, ClosingCause.OPERATOR, SHELL)
+    assert PasswordLink.objects.get().expires_at <= datetime.now(UTC), "also if the account is opened again"
 
 
 @pytest.mark.parametrize("ending", ["another password", "a newer link", "time", "deactivation", "another link's token", "a changed token"])
