@@ -5,25 +5,21 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group
 
-from chatui.accounts import account_linking, provider_groups
+from chatui.accounts import provider_groups
 from chatui.accounts.openid import NotListedError
-from chatui.accounts.provider_claims import PersonClaims
-from chatui.accounts.sign_in_settings import Provider
-from chatui.audit_log.record import Visitor
-from chatui.lifecycle import scim_people
 from chatui.models.audit import AuditEvent
 from chatui.models.provisioning import GivenGroups
 from chatui.models.user import User
 from tests.chatui.accounts.conftest import configure
 from tests.chatui.lifecycle.conftest import TABLE, Directory
 from tests.chatui.lifecycle.test_scim_people import user_of
+from tests.support import provider_sign_ins
 
 ELSEWHERE = TABLE | {"key": "another", "issuer": "https://another.example.org", "groups": {"all": "people"}, "staff": []}
 
 
 def sign_in(*groups: str, has_claim: bool = True, table: dict[str, Any] = TABLE, subject: str = "00u1") -> User:
-    claims = PersonClaims(subject, "ada", "", frozenset(groups) if has_claim else None, directory_id=subject)
-    return scim_people.find_or_create_account(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(table), claims)
+    return provider_sign_ins.sign_in(table, subject, groups=frozenset(groups) if has_claim else None, directory_id=subject)
 
 
 def names(person: User) -> set[str]:
@@ -105,13 +101,10 @@ def test_groups_that_staff_gave_stay(directory: Directory) -> None:
 def test_what_another_provider_gives_stays(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(monkeypatch, TABLE, ELSEWHERE)
     person = sign_in("Chat users")
-    other = Provider.model_validate(ELSEWHERE)
-    claims = PersonClaims("x", "ada", "", frozenset({"all"}))
-    account_linking.connect(Visitor(person, "192.0.2.1", "page"), other, claims)
-    scim_people.find_or_create_account(Visitor(None, "192.0.2.1", "page"), other, claims)
+    provider_sign_ins.connect(person, ELSEWHERE, "x", groups=frozenset({"all"}))
+    provider_sign_ins.sign_in(ELSEWHERE, "x", groups=frozenset({"all"}))
     assert names(sign_in()) == {"people"}, "the other one still gives it"
-    nothing = PersonClaims("x", "ada", "", frozenset())
-    assert names(scim_people.find_or_create_account(Visitor(None, "192.0.2.1", "page"), other, nothing)) == set()
+    assert names(provider_sign_ins.sign_in(ELSEWHERE, "x")) == set()
 
 
 def test_groups_from_before_this_was_noted_were_given_by_the_provider(directory: Directory) -> None:

@@ -1,14 +1,13 @@
 """The heir of closed accounts is an account, not a name: nobody but the operator chooses, changes or takes it."""
 
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from chatui.accounts import account_linking, people, sign_in_settings
 from chatui.accounts.openid import NotAdmittedError
-from chatui.accounts.provider_claims import PersonClaims
-from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.database.faults import Refused
 from chatui.lifecycle import closed_accounts, closing
@@ -20,6 +19,7 @@ from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import confirmed, make_person, signed_in
 from tests.chatui.lifecycle.conftest import TABLE, Directory
 from tests.support.environment import change
+from tests.support.provider_sign_ins import connect, sign_in
 from tests.support.system_checks import said
 
 RIGHTS = ("view_user", "add_user", "change_user", "delete_user", "view_group", "change_group")
@@ -111,22 +111,20 @@ def test_no_provider_and_no_directory_takes_or_changes_the_heir(directory: Direc
     key = directory.create_account("archive", "00u9")
     heir = User.objects.get(username="archive")
     closed_accounts.choose_heir(SHELL, "archive")
-    provider = Provider.model_validate(TABLE)
     for method, path, body in (
         ("PATCH", f"Users/{key}", {"Operations": [{"op": "replace", "value": {"userName": "other"}}]}),
         ("PATCH", f"Users/{key}", {"Operations": [{"op": "replace", "value": {"active": False}}]}),
         ("DELETE", f"Users/{key}", None),
     ):
         assert directory.ask(method, path, body)[0] == 404
-    claims = PersonClaims("00u9", "archive", "", None, directory_id="00u9")
+    said: dict[str, Any] = {"groups": None, "directory_id": "00u9"}
     with pytest.raises(NotAdmittedError):
-        account_linking.find_or_create_account(Visitor(None, "", "page"), provider, claims)
+        sign_in(TABLE, "00u9", "archive", **said)
     with pytest.raises(NotAdmittedError):
-        account_linking.connect(Visitor(User.objects.get(pk=heir.pk), "", "page"), provider, claims)
+        connect(User.objects.get(pk=heir.pk), TABLE, "00u9", "archive", **said)
     assert account_linking.connectable(User.objects.get(pk=heir.pk)) == [] and not OutsideIdentity.objects.exists()
     closed_accounts.choose_heir(SHELL, "")
-    account_linking.find_or_create_account(Visitor(None, "", "page"), provider, claims)
+    sign_in(TABLE, "00u9", "archive", **said)
     closed_accounts.choose_heir(SHELL, "archive")
-    renamed = PersonClaims("00u9", "other", "", None, directory_id="00u9")
-    assert account_linking.find_or_create_account(Visitor(None, "", "page"), provider, renamed) == heir, "an identity from before goes on"
+    assert sign_in(TABLE, "00u9", "other", **said) == heir, "an identity from before goes on"
     assert User.objects.get(pk=heir.pk).username == "archive" and sign_in_settings.provider_of("company")

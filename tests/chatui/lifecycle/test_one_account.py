@@ -6,10 +6,8 @@ import pytest
 from django.contrib.auth.models import Permission
 
 from chatui.accounts.openid import NotAdmittedError, SingleSignOnError
-from chatui.accounts.provider_claims import PersonClaims
-from chatui.accounts.sign_in_settings import Provider
-from chatui.audit_log.record import SHELL, Visitor
-from chatui.lifecycle import closing, scim_people
+from chatui.audit_log.record import SHELL
+from chatui.lifecycle import closing
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.provisioning import ProvisionedAccount
@@ -20,6 +18,7 @@ from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.lifecycle.conftest import TABLE, Directory, person
 from tests.chatui.lifecycle.test_scim_groups import groups_of
 from tests.chatui.lifecycle.test_scim_people import OKTA_OFF, lines, sign_in, user_of
+from tests.support import provider_sign_ins
 
 ENTRA = TABLE | {"scim_claim": "oid"}
 ACCOUNT_MANAGER = Permission.objects.filter(codename="change_user")
@@ -27,8 +26,7 @@ ACCOUNT_MANAGER = Permission.objects.filter(codename="change_user")
 
 def sign_in_as(subject: str, directory_id: str, table: dict[str, Any] = ENTRA, groups: frozenset[str] | None = frozenset()) -> User:
     """A sign-in whose claims contain both."""
-    claims = PersonClaims(subject, "ada", "", groups, directory_id=directory_id)
-    return scim_people.find_or_create_account(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(table), claims)
+    return provider_sign_ins.sign_in(table, subject, groups=groups, directory_id=directory_id)
 
 
 def is_open(user: User) -> bool:
@@ -107,15 +105,14 @@ def test_a_person_deleted_by_the_directory_gets_no_new_account(directory: Direct
 
 
 def test_an_identity_cannot_be_connected_with_a_second_account(directory: Directory) -> None:
-    ada, provider = make_person("countess"), Provider.model_validate(TABLE)
-    claims = PersonClaims("00u1", "ada", "", frozenset(), directory_id="00u1")
+    ada = make_person("countess")
     key = directory.create_account()
     created = user_of(key)
     directory.patch(f"Users/{key}", OKTA_OFF)
     with pytest.raises(NotAdmittedError):
-        scim_people.connect(Visitor(ada, "192.0.2.1", "page"), provider, claims)
+        provider_sign_ins.connect(ada, TABLE, "00u1", directory_id="00u1")
     directory.patch(f"Users/{key}", {"op": "replace", "value": {"active": True}})
-    scim_people.connect(Visitor(ada, "192.0.2.1", "page"), provider, claims)
+    provider_sign_ins.connect(ada, TABLE, "00u1", directory_id="00u1")
     assert user_of(key) == ada and not is_open(created)
     directory.patch(f"Users/{key}", OKTA_OFF)
     assert not is_open(ada)

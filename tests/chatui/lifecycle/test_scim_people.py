@@ -8,10 +8,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from chatui.accounts.api_keys import is_service_account
-from chatui.accounts.provider_claims import PersonClaims
-from chatui.accounts.sign_in_settings import Provider
-from chatui.audit_log.record import SHELL, Visitor
-from chatui.lifecycle import closing, scim_people
+from chatui.audit_log.record import SHELL
+from chatui.lifecycle import closing
 from chatui.models.audit import AuditEvent
 from chatui.models.provisioning import ProvisionedAccount, ProvisioningToken
 from chatui.models.sign_in import OutsideIdentity
@@ -19,6 +17,7 @@ from chatui.models.user import ClosingCause, User
 from tests.chatui.accounts.conftest import configure
 from tests.chatui.conftest import PASSWORD, signed_in
 from tests.chatui.lifecycle.conftest import TABLE, Directory, person
+from tests.support import provider_sign_ins
 
 OKTA_OFF = {"op": "replace", "value": {"active": False}}
 ENTRA_OFF = {"op": "Replace", "path": "active", "value": "False"}
@@ -35,8 +34,7 @@ def lines(name: str) -> list[str]:
 
 def sign_in(subject: str, name: str = "ada", **more: Any) -> User:
     """With the provider, after or before its directory has sent the account."""
-    claims = PersonClaims(subject, name, "", frozenset(), directory_id=subject, **more)
-    return scim_people.find_or_create_account(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(TABLE), claims)
+    return provider_sign_ins.sign_in(TABLE, subject, name, directory_id=subject, **more)
 
 
 def test_the_first_calls_of_okta(directory: Directory) -> None:
