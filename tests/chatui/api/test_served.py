@@ -1,4 +1,9 @@
-"""The API as served by Daphne, called by the most common client library: streamed and not, across two turns."""
+"""The API as served by Daphne, called by the most common client library: streamed and not, across two turns.
+
+The library is imported where it is used: that takes half a second, and each process that runs tests collects this module.
+"""
+
+from __future__ import annotations
 
 import gzip
 import http.client
@@ -9,9 +14,9 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
-import openai
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -20,6 +25,9 @@ from tests.chatui.api.deployed import key as key
 from tests.chatui.api.deployed import place as place
 from tests.chatui.api.deployed import server as server
 from tests.support.served import Deployment, Server
+
+if TYPE_CHECKING:
+    import openai
 
 pytestmark = pytest.mark.served
 
@@ -32,11 +40,15 @@ ApiKey.objects.update(revoked_at=timezone.now())
 
 @pytest.fixture
 def client(server: Server, key: str) -> Iterator[openai.OpenAI]:
+    import openai
+
     with openai.OpenAI(base_url=f"{server.url}/v1", api_key=key, max_retries=0, timeout=60) as client:
         yield client
 
 
 def test_two_turns_of_responses_streamed_and_not(client: openai.OpenAI) -> None:
+    import openai
+
     model = client.models.list().data[0].id
     first = client.responses.create(model=model, input="What is two and two?", reasoning={"summary": "auto"})
     assert first.status == "completed" and first.output_text
@@ -85,6 +97,8 @@ def test_two_unstored_turns_over_one_connection(client: openai.OpenAI) -> None:
 
 
 def test_errors_are_the_client_librarys_exceptions(client: openai.OpenAI, server: Server) -> None:
+    import openai
+
     with pytest.raises(openai.NotFoundError) as missing:
         client.responses.create(model="no-such-model", input="?")
     assert missing.value.code == "model_not_found" and missing.value.param == "model"
