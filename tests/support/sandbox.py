@@ -5,35 +5,47 @@ import fcntl
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
 from chatui.env import BASE_DIR
-from chatui.tools.python import launch, packages, tool
+from chatui.tools.python import availability, examination, launch, packages, tool
 from chatui.tools.python.answers import CodeOutcome
+from chatui.tools.python.data_files import DataFiles
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
-from chatui.tools.python.launch import LaunchLimits, SandboxLaunch
+from chatui.tools.python.launch import CannotLaunchError, LaunchLimits, SandboxLaunch
 from tests.support.places import CACHE
 from tests.tools import fault_programs, not_run
 
 __all__ = [
+    "ATTEMPTS_ALONE",
     "DATA_MEBIBYTES",
     "MEMORY_MEBIBYTES",
     "NOBODY",
+    "CodeOutcome",
     "Interpreter",
     "InterpreterEndedError",
+    "NoSandboxError",
     "answers",
     "as_nobody",
+    "attempts",
     "change_code",
+    "data_directory",
+    "escaping",
+    "found",
+    "is_there",
     "named_packages",
     "recorded",
     "sandbox",
     "sandbox_with_packages",
     "started",
+    "starts_by",
     "texts",
+    "use",
     "within",
 ]
 
@@ -74,6 +86,66 @@ def _as_ordinary_user(found: SandboxLaunch) -> SandboxLaunch:
 def as_nobody() -> dict[str, Any]:
     """Arguments that make a subprocess unprivileged."""
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+class NoSandboxError(Exception):
+    """Why there is no sandbox, for the operator."""
+
+
+def found(program: str, *hidden: Path) -> SandboxLaunch:
+    """The sandbox with this interpreter, which shows nothing of these places. Raises NoSandboxError."""
+    try:
+        return _as_ordinary_user(launch.found(program, hidden, LaunchLimits(MEMORY_MEBIBYTES, DATA_MEBIBYTES)))
+    except CannotLaunchError as error:
+        raise NoSandboxError(str(error)) from None
+
+
+def attempts(how: SandboxLaunch | None = None) -> dict[str, bool]:
+    """The attempts to escape from this sandbox by name, and which have succeeded. Raises NoSandboxError: they could not be made."""
+    try:
+        return asyncio.run(examination.attempts(how or sandbox()))
+    except CannotLaunchError as error:
+        raise NoSandboxError(str(error)) from None
+
+
+ATTEMPTS_ALONE = """
+import asyncio
+from pathlib import Path
+from chatui.tools.python import examination, launch
+found = launch.found('/usr/bin/python3', (Path.cwd(),), launch.LaunchLimits(256, 16))
+made = asyncio.run(examination.attempts(found))
+print(len(made), any(made.values()))
+"""
+"""The same as a program of its own, which needs nothing but the product."""
+
+
+def data_directory(place: Path) -> Any:
+    """The files of a sandbox whose directory for data this is: what of it is copied out, and when."""
+    return DataFiles(str(place))
+
+
+def use(monkeypatch: pytest.MonkeyPatch, how: Callable[[], SandboxLaunch] = sandbox) -> None:
+    """From now on, the tool ``python`` has this sandbox."""
+    monkeypatch.setattr(availability, "launch", how)
+
+
+def is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on, the tool ``python`` may be called; no sandbox is tested for it."""
+    monkeypatch.setattr(availability, "is_on", lambda: True)
+
+
+def escaping(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """From now on, every sandbox counts as one in which these attempts have succeeded."""
+
+    async def made(_: SandboxLaunch) -> dict[str, bool]:
+        return dict.fromkeys(names, True) | {"call bpf": False}
+
+    monkeypatch.setattr(examination, "attempts", made)
+
+
+def starts_by(monkeypatch: pytest.MonkeyPatch, command: Sequence[str]) -> None:
+    """From now on, sandboxes are started by this command instead of bubblewrap's."""
+    monkeypatch.setattr(SandboxLaunch, "command", lambda *_: list(command))
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Interpreter]:

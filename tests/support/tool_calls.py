@@ -48,9 +48,12 @@ class ToolTurn:
     person_id: UUID = field(default_factory=uuid4)
     tools: Mapping[str, Tool] | None = None
     """Those that are offered; None: what everybody is offered."""
+    files: Any = None
+    """The ``TurnFiles``; None if files are off."""
+    conversation_id: UUID = field(default_factory=uuid4)
 
     def __post_init__(self) -> None:
-        turn = CallingTurn(uuid4(), uuid4(), self.person_id, self.questions, pages=self.pages)
+        turn = CallingTurn(uuid4(), self.conversation_id, self.person_id, self.questions, pages=self.pages, files=self.files)
         self._offered = catalogue.offered_to((), is_demo=False) if self.tools is None else self.tools
         self._turn = turn
         self._tools = {name: tool.for_turn(turn) for name, tool in self._offered.items()}
@@ -92,8 +95,10 @@ class ToolTurn:
 
     def _asked(self, name: str, arguments: Mapping[str, Any]) -> Requested:
         recipient = name if "." in name or name == "python" else f"functions.{name}"
-        header = Header(Role.ASSISTANT, channel=Channel.COMMENTARY, recipient=recipient, content_type="json", call_id=f"c-{uuid4()}")
-        found = requested(Frame(header, json.dumps(arguments), Terminator.CALL), self._tools, over_ids=False)
+        # A model writes bare code to python, and arguments to all others.
+        kind, body = ("code", str(arguments["code"])) if name == "python" else ("json", json.dumps(arguments))
+        header = Header(Role.ASSISTANT, channel=Channel.COMMENTARY, recipient=recipient, content_type=kind, call_id=f"c-{uuid4()}")
+        found = requested(Frame(header, body, Terminator.CALL), self._tools, over_ids=False)
         if isinstance(found, Requested):
             return found
         raise RefusedError(found.text)

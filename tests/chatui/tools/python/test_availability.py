@@ -6,23 +6,20 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from uuid import uuid4
+from typing import Any
 
 import pytest
 
 from chatui.env import BASE_DIR
 from chatui.tools import catalogue
-from chatui.tools.python import availability, examination, launch, tool
-from chatui.tools.python.interpreter import Interpreter
-from chatui.tools.python.launch import CannotLaunchError, LaunchLimits, SandboxLaunch
-from chatui.tools.tool import CallingTurn, ToolError
+from chatui.tools.python import availability, tool
 from tests.support import environment
 from tests.support.cases import for_each
 from tests.support.new_process import forget
-from tests.support.sandbox import change_code, sandbox
+from tests.support.sandbox import NoSandboxError, attempts, change_code, escaping, found, starts_by, use, within
 from tests.support.system_checks import said
+from tests.support.tool_calls import RefusedError, ToolTurn
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +36,9 @@ def offer(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
     environment.change(monkeypatch, settings)
 
 
-def called(code: str = "1") -> str:
-    return asyncio.run(tool.run(CallingTurn(uuid4(), uuid4(), uuid4()), {"code": code}))
+def called(code: str = "1") -> Any:
+    """What a call returns of a turn that began when the tool was there."""
+    return asyncio.run(ToolTurn(tools={"run_python": tool.PYTHON}).call("python", code=code))
 
 
 @pytest.mark.django_db
@@ -51,27 +49,29 @@ def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     assert catalogue.offered_to((), is_demo=False) == {}
     [warning] = said("W040")
     assert "runs as root" in str(warning.msg)
-    with pytest.raises(ToolError):
+    with pytest.raises(RefusedError):
         called()
 
 
 # The probe can outlast the rules that are in memory; then they are read again.
 @pytest.mark.django_db
 def test_it_is_offered_if_nothing_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(availability, "launch", sandbox)
+    use(monkeypatch)
     assert availability.why_off() == ""
     assert list(catalogue.offered_to((), is_demo=False)) == ["run_python"] and said("W040") == []
 
 
+@pytest.mark.django_db
 def test_it_is_off_until_the_sandbox_was_probed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(availability, "launch", sandbox)
-    assert not availability.is_on() and not availability.why_off() and availability.is_on()
+    use(monkeypatch)
+    assert catalogue.offered_to((), is_demo=False) == {} and not availability.why_off()
+    assert list(catalogue.offered_to((), is_demo=False)) == ["run_python"]
 
 
 def test_a_service_replaces_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, python_service_url="https://python.example.org")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert availability.is_on() and list(catalogue.offered_to((), is_demo=False)) == ["run_python"]
+    assert list(catalogue.offered_to((), is_demo=False)) == ["run_python"]
 
 
 def test_a_service_without_an_address_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,11 +80,8 @@ def test_a_service_without_an_address_does_not(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_one_escape_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def leaks(_: SandboxLaunch) -> dict[str, bool]:
-        return {"read /etc/passwd": True, "call bpf": False}
-
-    monkeypatch.setattr(availability, "launch", sandbox)
-    monkeypatch.setattr(examination, "attempts", leaks)
+    use(monkeypatch)
+    escaping(monkeypatch, "read /etc/passwd")
     assert "not secure, code in it could: read /etc/passwd; see docs/operating/sandboxes.md" in availability.why_off()
     assert catalogue.offered_to((), is_demo=False) == {}
 
@@ -92,9 +89,9 @@ def test_one_escape_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.django_db
 def test_without_the_setting_nothing_is_probed(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, tools={"current_time": ()})
-    monkeypatch.setattr(availability, "launch", lambda: pytest.fail("tried"))
+    use(monkeypatch, lambda: pytest.fail("tried"))
     assert availability.why_off() and said("W040") == []
-    with pytest.raises(ToolError, match="cannot be used"):
+    with pytest.raises(RefusedError, match="cannot be used"):
         called()
 
 
@@ -114,26 +111,25 @@ def test_without_bubblewrap_the_remedy_is_shown(monkeypatch: pytest.MonkeyPatch)
     }.items()
 )
 def test_errors_of_bubblewrap_are_shown_with_a_remedy(words: str, remedy: str) -> None:
-    program = "/bin/sh"
     with pytest.MonkeyPatch.context() as patch:
         offer(patch)
         forget(availability, tool)
-        patch.setattr(SandboxLaunch, "command", lambda *_: [program, "-c", f"echo '{words}'"])
-        patch.setattr(availability, "launch", sandbox)
+        starts_by(patch, ["/bin/sh", "-c", f"echo '{words}'"])
+        use(patch)
         reason = availability.why_off()
     assert words in reason and remedy in reason
 
 
 def test_a_sandbox_that_fakes_its_probe_results_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     change_code(monkeypatch, lambda _: "print('{}')")
-    with pytest.raises(CannotLaunchError, match="not all escape attempts"):
-        asyncio.run(examination.attempts(sandbox()))
+    with pytest.raises(NoSandboxError, match="not all escape attempts"):
+        attempts()
 
 
 @for_each(["/nonexistent/python3", "/usr/bin/false", "/etc/passwd"])
 def test_an_invalid_interpreter_is_reported(program: str) -> None:
-    with pytest.raises(CannotLaunchError, match="CHATUI_PYTHON_PROGRAM"):
-        launch.found(program, (BASE_DIR,), LaunchLimits(256, 16))
+    with pytest.raises(NoSandboxError, match="CHATUI_PYTHON_PROGRAM"):
+        found(program, BASE_DIR)
 
 
 def test_an_interpreter_inside_the_data_directory_is_refused(tmp_path: Path) -> None:
@@ -141,10 +137,10 @@ def test_an_interpreter_inside_the_data_directory_is_refused(tmp_path: Path) -> 
     program.write_text(f'#!/bin/sh\necho \'[["{tmp_path}", "/usr"], {{}}]\'\n')
     program.chmod(0o755)
     for hidden in (tmp_path / "var", tmp_path.parent):
-        with pytest.raises(CannotLaunchError, match="use an interpreter elsewhere"):
-            launch.found(str(program), (hidden,), LaunchLimits(256, 16))
-    with pytest.raises(CannotLaunchError, match="which code does not see"):  # beside it, but in /tmp
-        launch.found(str(program), (tmp_path.parent / "var",), LaunchLimits(256, 16))
+        with pytest.raises(NoSandboxError, match="use an interpreter elsewhere"):
+            found(str(program), hidden)
+    with pytest.raises(NoSandboxError, match="which code does not see"):  # beside it, but in /tmp
+        found(str(program), tmp_path.parent / "var")
 
 
 def test_a_virtual_environment_elsewhere_can_be_used() -> None:
@@ -152,18 +148,13 @@ def test_a_virtual_environment_elsewhere_can_be_used() -> None:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         Path(directory).chmod(0o755)
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", f"{directory}/science"], check=True, env={}, timeout=60)
-        found = launch.found(f"{directory}/science/bin/python3", (BASE_DIR,), LaunchLimits(256, 16))
-        found = replace(found, user=sandbox().user)
-        assert found.trees == (f"{directory}/science",) and not any(asyncio.run(examination.attempts(found)).values())
+        science = found(f"{directory}/science/bin/python3", BASE_DIR)
+        assert science.trees == (f"{directory}/science",) and not any(attempts(science).values())
 
 
 def test_other_files_in_a_system_directory_are_hidden() -> None:
-    async def listed() -> str:
-        found = launch.found("/usr/bin/python3", (Path("/usr/share/doc"),), LaunchLimits(256, 16))
-        interpreter = await Interpreter.start(replace(found, user=sandbox().user))
-        try:
-            return (await interpreter.run("import os; os.listdir('/usr/share/doc')", 20, 100)).text
-        finally:
-            await interpreter.end()
+    async def listed(interpreter: Any) -> str:
+        return str((await interpreter.run("import os; os.listdir('/usr/share/doc')", 20, 100)).text)
 
-    assert os.listdir("/usr/share/doc") and asyncio.run(listed()) == "[]\n"
+    assert os.listdir("/usr/share/doc")
+    assert within(listed, found("/usr/bin/python3", Path("/usr/share/doc"))) == "[]\n"

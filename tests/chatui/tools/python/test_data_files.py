@@ -5,18 +5,18 @@ import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from chatui.tools.file_access import ConversationFile, CreatedFile, FileNotStoredError
-from chatui.tools.python import interpreter as module
-from chatui.tools.python.data_files import SMALL_BYTES, CopiedFiles, DataFiles
-from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
-from tests.support.sandbox import DATA_MEBIBYTES, sandbox, within
+from tests.support.limits import limit, set_limits
+from tests.support.sandbox import DATA_MEBIBYTES, Interpreter, InterpreterEndedError, data_directory, sandbox, started, within
 
 pytestmark = pytest.mark.slow
 
+SMALL_BYTES = limit("chatui.tools.python", "SMALL_BYTES")
 MAX = 1000
 LATE = 120.0
 HASHED = "import hashlib; hashlib.file_digest(open('large', 'rb'), 'sha256').hexdigest()"
@@ -46,14 +46,13 @@ sys.modules['matplotlib.pyplot'] = pyplot
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine all takes long in the sandbox, whose processes come last."""
-    for name in ("GRACE_SECONDS", "START_SECONDS"):
-        monkeypatch.setattr(module, name, LATE)
+    set_limits(monkeypatch, "chatui.tools.python", GRACE_SECONDS=LATE, START_SECONDS=LATE)
 
 
-def returned_files(*codes: str, max_files: int = 5, max_bytes: int = MAX) -> list[CopiedFiles]:
+def returned_files(*codes: str, max_files: int = 5, max_bytes: int = MAX) -> list[Any]:
     """The files returned after each of these calls of one interpreter."""
 
-    async def task(interpreter: Interpreter) -> list[CopiedFiles]:
+    async def task(interpreter: Interpreter) -> list[Any]:
         found = []
         for code in codes:
             answer = await interpreter.run(code, LATE, 4000)
@@ -68,7 +67,11 @@ def input_file(name: str, data: bytes) -> ConversationFile:
     return ConversationFile(uuid4(), name, data)
 
 
-def names(found: CopiedFiles) -> list[str]:
+def is_empty(found: Any) -> bool:
+    return (found.made, found.left_out) == ((), ())
+
+
+def names(found: Any) -> list[str]:
     return [created.name for created in found.made]
 
 
@@ -79,7 +82,7 @@ def test_a_new_or_changed_file_is_returned_once() -> None:
         "open('b.txt', 'a').write('c')",
     )
     assert first.made == (CreatedFile("b.txt", b"b"), CreatedFile("d/a.csv", b"a,b")) and not first.left_out
-    assert second == CopiedFiles() and third.made == (CreatedFile("b.txt", b"bc"),)
+    assert is_empty(second) and third.made == (CreatedFile("b.txt", b"bc"),)
 
 
 def test_a_change_hidden_by_resetting_the_mtime_is_detected() -> None:
@@ -89,7 +92,7 @@ def test_a_change_hidden_by_resetting_the_mtime_is_detected() -> None:
 
 
 def test_files_of_an_interrupted_or_failed_call_are_returned() -> None:
-    async def task(interpreter: Interpreter) -> tuple[CopiedFiles, CopiedFiles]:
+    async def task(interpreter: Interpreter) -> tuple[Any, Any]:
         failed = await interpreter.run("open('a', 'w').write('1'); 1/0", LATE, 4000)
         after_error = await interpreter.take(5, MAX)
         stopped = await interpreter.run("open('b', 'w').write('2')\nimport time; time.sleep(200)", 3, 4000)
@@ -118,7 +121,7 @@ def test_only_regular_files_are_returned(code: str) -> None:
 
 
 def test_a_pipe_in_place_of_a_file_does_not_block(tmp_path: Path) -> None:
-    files = DataFiles(str(tmp_path))
+    files = data_directory(tmp_path)
     (tmp_path / "a").write_text("1")
     os.mkfifo(tmp_path / "pipe")
     assert names(files.take(5, MAX, MAX)) == ["a"] and files._read("a", MAX, MAX) == b"1"
@@ -143,7 +146,7 @@ def test_a_sparse_file_is_not_returned_but_a_dense_one_of_its_size_is() -> None:
 
 
 def test_the_total_size_of_files_of_a_call_is_limited(tmp_path: Path) -> None:
-    files = DataFiles(str(tmp_path))
+    files = data_directory(tmp_path)
     for name, size in (("a", 3), ("b", 4), ("c", 2)):
         (tmp_path / name).write_bytes(b"x" * size)
     found = files.take(5, MAX, 5)
@@ -152,7 +155,7 @@ def test_the_total_size_of_files_of_a_call_is_limited(tmp_path: Path) -> None:
 
 
 def test_the_total_size_of_files_of_an_interpreter_is_limited() -> None:
-    async def task(interpreter: Interpreter) -> CopiedFiles:
+    async def task(interpreter: Interpreter) -> Any:
         interpreter.max_taken_bytes = 3
         await interpreter.run("open('a', 'w').write('12'); open('b', 'w').write('34')", LATE, 4000)
         return await interpreter.take(5, MAX)
@@ -172,7 +175,7 @@ def test_undecodable_file_names_are_returned_as_they_are() -> None:
 
 
 def test_input_files_are_present_and_not_returned() -> None:
-    async def task(interpreter: Interpreter) -> tuple[str, CopiedFiles]:
+    async def task(interpreter: Interpreter) -> tuple[str, Any]:
         large = bytes(DATA_MEBIBYTES * 1024 * 1024)
         copied_in = await interpreter.copy_in(
             [input_file("a.bin", bytes(range(256)) * 4000), input_file("large", large), input_file("ü.csv", b"")]
@@ -181,7 +184,7 @@ def test_input_files_are_present_and_not_returned() -> None:
         answer = await interpreter.run("import os; print(sorted(os.listdir())); open('a.bin', 'rb').read()[255:258]", LATE, 4000)
         before = await interpreter.take(5, 10_000_000)
         await interpreter.run("open('ü.csv', 'a').write('1')", LATE, 4000)
-        assert before == CopiedFiles()
+        assert is_empty(before)
         return answer.text, await interpreter.take(5, 10_000_000)
 
     text, after = within(task)
@@ -192,7 +195,7 @@ def test_a_file_that_takes_most_of_the_memory_is_written_in_pieces() -> None:
     data = bytes(range(256)) * 4 * 1024 * 40
 
     async def run() -> tuple[tuple[str, ...], str]:
-        interpreter = await Interpreter.start(replace(sandbox(), memory_mebibytes=96, data_mebibytes=48))
+        interpreter = await started(replace(sandbox(), memory_mebibytes=96, data_mebibytes=48))
         try:
             copied_in = await interpreter.copy_in([input_file("large", data)])
             return copied_in, (await interpreter.run(HASHED, LATE, 4000)).text
@@ -233,9 +236,9 @@ def test_displayed_objects_that_are_no_pictures_are_printed() -> None:
 
 def test_a_host_directory_is_never_walked_after_the_sandbox_is_gone(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1")
-    files = DataFiles(str(tmp_path))
+    files = data_directory(tmp_path)
     assert names(files.take(5, MAX, MAX)) == ["a"], "the premise"
     files.close()
     (tmp_path / "b").write_text("2")
-    assert files.take(5, MAX, MAX) == CopiedFiles()
+    assert is_empty(files.take(5, MAX, MAX))
     files.close()

@@ -1,6 +1,5 @@
 """What gpt-oss typically writes for ``python``, run for real in the sandbox with the environment of ``make python-tool``."""
 
-import asyncio
 import hashlib
 import os
 from io import StringIO
@@ -10,13 +9,11 @@ import pytest
 from django.core.management import call_command
 
 from chatui.env import environment
-from chatui.tools.python import availability, examination, packages, tool
-from chatui.tools.python.answers import CodeOutcome
-from chatui.tools.python.interpreter import Interpreter
+from chatui.tools.python import availability, packages, tool
 from renderer.harmony.prompt import SystemMessage
 from tests.support import environment as changed
 from tests.support.places import CACHE
-from tests.support.sandbox import MEMORY_MEBIBYTES, sandbox_with_packages, within
+from tests.support.sandbox import MEMORY_MEBIBYTES, CodeOutcome, Interpreter, attempts, is_there, sandbox_with_packages, use, within
 from tests.support.system_checks import said
 
 pytestmark = pytest.mark.slow
@@ -183,7 +180,7 @@ def test_nothing_escapes_from_it_and_nothing_beside_it_is_seen() -> None:
     found = sandbox_with_packages(MEMORY_MEBIBYTES)
     own = str(packages.place(Path(found.hidden[1])))
     assert own in found.trees
-    assert not any(asyncio.run(examination.attempts(found)).values())
+    assert not any(attempts(found).values())
     [(listed, _), (written, _)] = ran(f"import os\nsorted(os.listdir({os.path.dirname(own)!r}))", f"open({own + '/x.py'!r}, 'w')")
     assert listed.text == "['python-tool']\n" and "Read-only file system" in written.text
 
@@ -191,8 +188,8 @@ def test_nothing_escapes_from_it_and_nothing_beside_it_is_seen() -> None:
 @pytest.fixture
 def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
     found = sandbox_with_packages(MEMORY_MEBIBYTES)
-    monkeypatch.setattr(availability, "launch", lambda: found)
-    monkeypatch.setattr(availability, "is_on", lambda: True)
+    use(monkeypatch, lambda: found)
+    is_there(monkeypatch)
 
 
 @pytest.mark.usefixtures("_offered")

@@ -4,37 +4,40 @@ import asyncio
 import base64
 import json
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import wait
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
 
 import pytest
 from django.utils import timezone
 
 from chatui.audit_log.record import SHELL
-from chatui.env import environment
 from chatui.lifecycle.erasure import erase
 from chatui.models.conversation import Conversation
 from chatui.models.files import StoredFile
 from chatui.models.user import User
-from chatui.tools import execution
-from chatui.tools.file_access import ConversationFile, CreatedFile, StoredFileInfo
-from chatui.tools.python import availability, tool
-from chatui.tools.python.answers import CodeOutcome, CodeRequest
-from chatui.tools.python.data_files import CopiedFiles
-from chatui.tools.python.service import Service
-from chatui.tools.tool import CallingTurn, ToolError
 from chatui.transfer import files
 from tests.chatui.store.uploads import uploaded
 from tests.support.cases import for_each
-from tests.support.environment import change
 from tests.support.limits import limit
-from tests.support.new_process import forget
-from tests.support.sandbox import named_packages
+from tests.support.python_tool import (
+    Files,
+    at_service,
+    code_of,
+    conversation,
+    forget,
+    forget_ended,
+    named_by_service,
+    shown_executor,
+    take_away,
+    told_of_packages,
+)
+from tests.support.tool_calls import RefusedError, ToolTurn
+from tests.support.tool_servers import on_tools_loop
 
+KEY = "k" * 20
+MEBIBYTE = 2**20
 MAX_BYTES = limit("chatui.tools.python", "MAX_BYTES")
 
 
@@ -46,6 +49,7 @@ class Peer:
     seconds: float = 0.0
     requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
     was_left: asyncio.Event = field(default_factory=asyncio.Event)
+    url: str = ""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
@@ -68,85 +72,107 @@ def response_bytes(**values: Any) -> bytes:
     return http(json.dumps(values).encode())
 
 
-ASKED = CodeRequest(uuid4(), uuid4(), "print(1)", 5.0, 100)
+def with_peer(peer: Peer, task: Callable[[ToolTurn], Any], stored: Files | None = None, **settings: Any) -> Any:
+    """What the task returns of a turn whose code runs at this peer. ``stored``: the files of its conversation, if files are on."""
 
-
-def with_peer(peer: Peer, task: Callable[[Service], Any], key: str = "k" * 20) -> Any:
     async def run() -> Any:
         server = await asyncio.start_server(peer.serve, "127.0.0.1", 0)
         async with server:
-            return await task(Service(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", key))
+            with at_service(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", KEY, **settings):
+                return await task(conversation(files=stored))
 
     return asyncio.run(run())
 
 
+def ran(peer: Peer, stored: Files | None = None, **settings: Any) -> str:
+    """What the model is told of code that ran at this peer."""
+    return str(with_peer(peer, lambda turn: code_of(turn, "print(1)"), stored, **settings))
+
+
+async def received(peer: Peer, count: int) -> list[str]:
+    """The first lines of so many requests."""
+    async with asyncio.timeout(30):
+        while len(peer.requests) < count:
+            await asyncio.sleep(0.005)
+    return [line for line, _, _ in peer.requests]
+
+
+def ended(turn: ToolTurn) -> str:
+    return f"DELETE /sessions/{turn.conversation_id} HTTP/1.1"
+
+
+def taken_away(turn: ToolTurn) -> str:
+    return f"POST /sessions/{turn.conversation_id}/taken-away HTTP/1.1"
+
+
 def test_code_is_sent_and_its_output_returned() -> None:
     peer = Peer(response_bytes(output="1\n", failed=True, new=True, ended="it died", files=[["a.png", 3]]))
-    outcome = with_peer(peer, lambda service: service.run(ASKED))
-    assert outcome == CodeOutcome("1\n", True, (("a.png", 3),), True, "it died")
+
+    async def task(turn: ToolTurn) -> tuple[ToolTurn, str]:
+        return turn, await code_of(turn, "print(1)")
+
+    turn, told = with_peer(peer, task, tool_seconds=60.0, tool_reply_chars=16_000)
+    assert told == (
+        "1\n[Files made or changed in /mnt/data: a.png (3 bytes)]\n"
+        "[The interpreter ended: it died. Its variables and files are lost; the next call begins with a new one.]"
+    )
     [(line, headers, body)] = peer.requests
-    assert line == "POST /run HTTP/1.1" and headers["authorization"] == "Bearer " + "k" * 20
-    assert json.loads(body) == {"session": str(ASKED.conversation_id), "code": "print(1)", "seconds": 5.0, "max_chars": 100}
-    assert str(ASKED.person_id).encode() not in body
-
-
-class Files:
-    """A ``TurnFiles`` whose mere presence matters."""
-
-    async def store(self, made: CreatedFile) -> StoredFileInfo:
-        raise NotImplementedError
-
-    async def of_conversation(self, max_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
-        return ()
-
-    async def deleted(self, known: Collection[UUID]) -> Collection[UUID]:
-        return ()
+    assert line == "POST /run HTTP/1.1" and headers["authorization"] == f"Bearer {KEY}"
+    assert json.loads(body) == {"session": str(turn.conversation_id), "code": "print(1)", "seconds": 50.0, "max_chars": 14_500}
+    assert str(turn.person_id).encode() not in body
+    assert "began with a new interpreter, without the variables" in ran(Peer(response_bytes(output="x", failed=True, new=True)))
+    assert ran(Peer(response_bytes(output="x", new=True))) == "x"
 
 
 def test_files_are_returned_within_limits_and_only_if_stored() -> None:
-    contents = [["d/a.csv", "YSxi"], ["b", "not base64!"], ["c", 3], "d", ["large", "YSxiYSxi"], ["sixth", "YSxi"]]
-    peer = Peer(response_bytes(output="", contents=contents))
-    context = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
-    outcome = with_peer(peer, lambda service: service.run(context))
-    assert outcome.copied_out == CopiedFiles((CreatedFile("d/a.csv", b"a,b"),), (("large", "too large"),))
+    large = base64.b64encode(bytes(MEBIBYTE + 1)).decode()
+    contents = [["d/a.csv", "YSxi"], ["b", "not base64!"], ["c", 3], "d", ["large", large], ["sixth", "YSxi"]]
+    peer, stored, limits = Peer(response_bytes(output="", contents=contents)), Files(), {"files_of_answer": 5, "file_mb": 1}
+    told = ran(peer, stored, **limits)
+    assert stored.stored == {"d/a.csv": b"a,b"} and "[The person does not get these files: large (too large)]" in told
     sent = json.loads(peer.requests[0][2])
-    assert (sent["max_files"], sent["max_file_bytes"]) == (5, 3)
-    assert with_peer(peer, lambda service: service.run(ASKED)).copied_out == CopiedFiles()
-    assert with_peer(Peer(response_bytes(output="", contents="x")), lambda service: service.run(context)).copied_out == CopiedFiles()
+    assert (sent["max_files"], sent["max_file_bytes"]) == (5, MEBIBYTE)
+    few = Peer(response_bytes(output="x", contents=contents[:1]))
+    assert ran(few) == "x" and "max_files" not in json.loads(few.requests[0][2])
+    assert ran(Peer(response_bytes(output="y", contents="x")), Files(), **limits) == "y"
 
 
 def test_a_file_with_a_too_long_name_is_left_out() -> None:
-    fits, long = "ä" * 1000, "ä" * 1000 + "\ud800"
-    context = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
-    outcome = with_peer(Peer(response_bytes(output="", contents=[[long, "YSxi"], [fits, "YSxi"]])), lambda service: service.run(context))
-    assert outcome.copied_out == CopiedFiles((CreatedFile(fits, b"a,b"),), ((long, "its name is too long"),))
+    fits, long, stored = "ä" * 1000, "ä" * 1000 + "\ud800", Files()
+    told = ran(Peer(response_bytes(output="", contents=[[long, "YSxi"], [fits, "YSxi"]])), stored, files_of_answer=5)
+    assert stored.stored == {fits: b"a,b"} and "(its name is too long)" in told
 
 
 def test_the_length_of_a_reply_is_limited_by_its_files() -> None:
-    whole = base64.b64encode(bytes(MAX_BYTES)).decode()
-    context = replace(ASKED, files=Files(), max_files=2, max_file_bytes=MAX_BYTES)
-    outcome = with_peer(Peer(response_bytes(output="", contents=[["a", whole], ["b", whole]])), lambda service: service.run(context))
-    assert [len(file.data) for file in outcome.copied_out.made] == [MAX_BYTES] * 2
-    with pytest.raises(ToolError):
-        with_peer(Peer(response_bytes(output="", contents=[["a", whole]] * 3)), lambda service: service.run(context))
+    whole, stored, limits = base64.b64encode(bytes(MEBIBYTE)).decode(), Files(), {"files_of_answer": 2, "file_mb": 1}
+    ran(Peer(response_bytes(output="", contents=[["a", whole], ["b", whole]])), stored, **limits)
+    assert [len(data) for data in stored.stored.values()] == [MEBIBYTE] * 2
+    with pytest.raises(RefusedError):
+        ran(Peer(response_bytes(output="", contents=[["a", whole]] * 3)), Files(), **limits)
 
 
 def test_a_deleted_conversation_is_forgotten_there() -> None:
     peer = Peer(http(b"", "204 No Content"))
-    with_peer(peer, lambda service: service.forget(ASKED.conversation_id))
-    assert peer.requests[0][0] == f"DELETE /sessions/{ASKED.conversation_id} HTTP/1.1"
 
+    async def task(turn: ToolTurn) -> str:
+        await asyncio.to_thread(forget, turn)
+        return ended(turn)
 
-TAKEN_AWAY = f"POST /sessions/{ASKED.conversation_id}/taken-away HTTP/1.1"
-ENDED = f"DELETE /sessions/{ASKED.conversation_id} HTTP/1.1"
+    assert [with_peer(peer, task)] == [line for line, _, _ in peer.requests]
 
 
 @for_each([http(b"", "204 No Content"), http(b"{}")])
 def test_removed_files_are_reported_by_name(answer: bytes) -> None:
     peer = Peer(answer)
-    with_peer(peer, lambda service: service.delete_files(ASKED.conversation_id, ["plan.csv", "ä\n"]))
+
+    async def task(turn: ToolTurn) -> str:
+        take_away(turn, "plan.csv", "ä\n")
+        await received(peer, 1)
+        return taken_away(turn)
+
+    expected = with_peer(peer, task)
     [(line, headers, body)] = peer.requests
-    assert line == TAKEN_AWAY and headers["authorization"] == "Bearer " + "k" * 20
+    assert line == expected and headers["authorization"] == f"Bearer {KEY}"
     assert json.loads(body) == {"version": 1, "files": ["plan.csv", "ä\n"]}
 
 
@@ -154,32 +180,39 @@ def test_removed_files_are_reported_by_name(answer: bytes) -> None:
 def test_a_service_without_file_support_ends_the_session(answer: bytes) -> None:
     """It could not be asked to delete the file only, and nothing of the file may remain there."""
     peer = Peer(answer)
-    with_peer(peer, lambda service: service.delete_files(ASKED.conversation_id, ["plan.csv"]))
-    assert [line for line, _, _ in peer.requests] == [TAKEN_AWAY, ENDED]
+
+    async def task(turn: ToolTurn) -> None:
+        take_away(turn, "plan.csv")
+        assert await received(peer, 2) == [taken_away(turn), ended(turn)]
+
+    with_peer(peer, task)
 
 
-def test_it_remembers_whose_code_ran_there() -> None:
-    async def task(service: Service) -> None:
-        assert not service.has(ASKED.conversation_id)
-        await service.run(ASKED)
-        assert service.has(ASKED.conversation_id) and not service.has(uuid4())
-        await service.forget(ASKED.conversation_id)
-        assert not service.has(ASKED.conversation_id)
+def test_only_the_end_of_a_programs_conversation_whose_code_ran_is_told() -> None:
+    peer = Peer(response_bytes(output=""))
 
-    with_peer(Peer(response_bytes(output="")), task)
+    async def task(turn: ToolTurn) -> None:
+        forget_ended(turn)
+        await code_of(turn, "print(1)")
+        forget_ended(conversation())
+        forget_ended(turn)
+        await received(peer, 2)
+        forget_ended(turn)
+        await code_of(conversation(), "print(1)")
+        assert await received(peer, 3) == ["POST /run HTTP/1.1", ended(turn), "POST /run HTTP/1.1"]
+
+    with_peer(peer, task)
 
 
 @pytest.fixture
-def new_service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
+def new_service() -> Iterator[Peer]:
     """The service, as called by a process that has run no code yet."""
-    peer, loop = Peer(http(b"", "404 Not Found")), execution.tools_loop()
-    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(peer.serve, "127.0.0.1", 0), loop).result(10)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    change(monkeypatch, {"python_service_url": url, "tools": {"python": ()}})
-    tool.executor.cache_clear()
-    yield peer
-    tool.executor.cache_clear()
-    loop.call_soon_threadsafe(server.close)
+    peer = Peer(http(b"", "404 Not Found"))
+    server = on_tools_loop(asyncio.start_server(peer.serve, "127.0.0.1", 0))
+    peer.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    with at_service(peer.url):
+        yield peer
+    server.get_loop().call_soon_threadsafe(server.close)
 
 
 def received_requests(peer: Peer, count: int) -> list[str]:
@@ -189,32 +222,27 @@ def received_requests(peer: Peer, count: int) -> list[str]:
     return [line for line, _, _ in peer.requests]
 
 
-def test_a_process_that_ran_no_code_notifies_it_too(new_service: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = ASKED.conversation_id
-    tool.forget_from_thread(key)
-    assert received_requests(new_service, 1) == [ENDED]
-    tool.forget_files_from_thread(key, ["plan.csv"])
-    assert received_requests(new_service, 3) == [ENDED, TAKEN_AWAY, ENDED]
-    wait(tool.forget_from_thread(key, key), 4)
-    assert [line for line, _, _ in new_service.requests] == [ENDED, TAKEN_AWAY, ENDED, ENDED, ENDED], (
+def test_a_process_that_ran_no_code_notifies_it_too(new_service: Peer) -> None:
+    turn = conversation()
+    forget(turn)
+    assert received_requests(new_service, 1) == [ended(turn)]
+    take_away(turn, "plan.csv")
+    assert received_requests(new_service, 3) == [ended(turn), taken_away(turn), ended(turn)]
+    forget(turn, turn)
+    assert [line for line, _, _ in new_service.requests] == [ended(turn), taken_away(turn), *[ended(turn)] * 3], (
         "when it is waited for, the service was notified"
     )
-    tool.forget_ended_from_thread(key)
-    change(monkeypatch, {"tools": {}})
-    tool.executor.cache_clear()
-    assert not tool.forget_from_thread(key)
+    forget_ended(turn)
+    with at_service(new_service.url, tools={}):
+        forget(turn)
     assert len(new_service.requests) == 5, "no request for a program whose code never ran here, nor where nobody is offered Python"
 
 
 @pytest.mark.parametrize(("of_call", "of_code"), [(60.0, 50.0), (600.0, 500.0), (8.0, 4.0), (2.0, 1.0)])
-def test_code_is_interrupted_before_its_call_ends(
-    of_call: float, of_code: float, new_service: Peer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(availability, "is_on", lambda: True)
-    change(monkeypatch, {"python_service_url": environment().python_service_url, "tools": {"python": ()}, "tool_seconds": of_call})
-    turn = CallingTurn(uuid4(), uuid4(), uuid4())
-    execution.run_on_tools_loop(tool.run(turn, {"code": "print(1)"})).exception(10)
-    assert json.loads(new_service.requests[0][2])["seconds"] == of_code
+def test_code_is_interrupted_before_its_call_ends(of_call: float, of_code: float) -> None:
+    peer = Peer(response_bytes(output=""))
+    ran(peer, tool_seconds=of_call)
+    assert json.loads(peer.requests[0][2])["seconds"] == of_code
 
 
 @pytest.mark.django_db
@@ -251,23 +279,23 @@ def test_deleting_a_file_notifies_it(new_service: Peer, ada: User) -> None:
     ]
 )
 def test_a_failing_service_fails_its_call_without_details_for_the_model(answer: bytes) -> None:
-    with pytest.raises(ToolError, match=r"^Python cannot be used at the moment\.$"):
-        with_peer(Peer(answer), lambda service: service.run(ASKED))
+    with pytest.raises(RefusedError, match=r"^Python cannot be used at the moment\.$"):
+        ran(Peer(answer))
 
 
 def test_its_reply_is_bounded() -> None:
-    peer = Peer(response_bytes(output="x" * 1000, ended="y" * 1000, files=[["../\x1b", 1], "x", ["b", "c"]] + [["f", 1]] * 100))
-    outcome = with_peer(peer, lambda service: service.run(ASKED))
-    assert len(outcome.text) < 200 and len(outcome.ended) == 200 and len(outcome.files) < 20 and outcome.files[0] == ("../?", 1)
+    listed = [["../\x1b", 1], "x", ["b", "c"]] + [["f", 1]] * 100
+    told = ran(Peer(response_bytes(output="x" * 30_000, ended="y" * 1000, files=listed)), tool_reply_chars=16_000)
+    assert told.count("x") < 14_600 and "characters omitted here" in told and "y" * 200 in told and "y" * 201 not in told
+    assert "../? (1 bytes)" in told and 0 < told.count("f (1 bytes)") < 20
 
 
 def test_cancelling_a_call_disconnects_from_the_service() -> None:
     peer = Peer(response_bytes(output=""), seconds=30)
 
-    async def task(service: Service) -> None:
-        running = asyncio.create_task(service.run(ASKED))
-        while not peer.requests:
-            await asyncio.sleep(0.01)
+    async def task(turn: ToolTurn) -> None:
+        running = asyncio.create_task(code_of(turn, "print(1)"))
+        await received(peer, 1)
         running.cancel()
         await asyncio.wait({running})
         async with asyncio.timeout(5):
@@ -277,7 +305,8 @@ def test_cancelling_a_call_disconnects_from_the_service() -> None:
 
 
 def test_the_key_is_in_no_repr() -> None:
-    assert "k" * 20 not in repr(Service("http://127.0.0.1:9", "k" * 20))
+    with at_service("http://127.0.0.1:9", KEY):
+        assert KEY not in shown_executor()
 
 
 @for_each(
@@ -291,21 +320,12 @@ def test_the_key_is_in_no_repr() -> None:
         (b"nonsense", ()),
     ]
 )
-def test_the_service_may_name_its_packages(answer: bytes, expected: tuple[str, ...]) -> None:
+def test_the_service_may_name_its_packages_of_which_the_model_is_told(answer: bytes, expected: tuple[str, ...]) -> None:
     peer = Peer(answer)
-    assert with_peer(peer, lambda service: service.packages()) == expected
-    assert peer.requests[0][0] == "GET /packages HTTP/1.1"
 
+    async def task(turn: ToolTurn) -> tuple[Any, str]:
+        return await named_by_service(), told_of_packages()
 
-def test_the_model_is_told_of_the_services_packages_once_they_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def packages(self: Service) -> tuple[str, ...]:
-        return ("numpy 2.4.6",)
-
-    change(monkeypatch, {"python_service_url": "https://python.example.org", "tools": {"python": ()}, "backend_url": "http://127.0.0.1:9"})
-    monkeypatch.setattr(Service, "packages", packages)
-    forget(tool)
-    try:
-        assert named_packages() == ("numpy 2.4.6",)
-        assert tool.PYTHON.definition.note == "Installed: numpy 2.4.6; no other packages can be installed."
-    finally:
-        forget(tool)
+    note = f"Installed: {', '.join(expected)}; no other packages can be installed." if expected else ""
+    assert with_peer(peer, task) == (expected, note)
+    assert [line for line, _, _ in peer.requests] == ["GET /packages HTTP/1.1"]
