@@ -4,7 +4,6 @@ import asyncio
 import json
 import threading
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -13,9 +12,8 @@ from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group, Permission
 from django.utils import timezone
 
-from chatui import wire
 from chatui.audit_log.record import Visitor
-from chatui.live import commands, snapshots
+from chatui.live import snapshots
 from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
@@ -29,6 +27,7 @@ from chatui.wire.bus import bus
 from chatui.wire.bus import person as person_group
 from renderer.gate import Audience
 from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
+from tests.support import page_queues
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.limits import set_limits
 from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
@@ -196,15 +195,13 @@ async def test_a_permission_withdrawn_while_watching_closes_the_stream_and_is_no
 async def test_a_turn_that_begins_while_access_is_checked_is_not_missed(
     is_over: bool, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checked, begun, check = threading.Event(), threading.Event(), commands.watch
+    checked, begun = threading.Event(), threading.Event()
 
-    def slow(visitor: Visitor, command: wire.Watch) -> Any:
-        following = check(visitor, command)
+    def wait() -> None:
         checked.set()
         begun.wait(20)
-        return following
 
-    monkeypatch.setattr(commands, "watch", slow)
+    page_queues.after_watch(monkeypatch, wait)
     gate = asyncio.Event()
     conversation = str((await Conversation.objects.acreate(owner=ada)).pk)
     await open_debug_view(grace, conversation)

@@ -13,14 +13,14 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from chatui.live import consumer
-from chatui.live.page_socket import CHARS_A_COMMAND, COMMANDS_BURST, MAX_EVER, MAX_JOINED, MAX_UNREAD, TOO_FAST, InboundQueue, Outbox
+from chatui.live.page_socket import CHARS_A_COMMAND, COMMANDS_BURST, MAX_EVER, MAX_JOINED, MAX_UNREAD, TOO_FAST
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.turns import running
 from chatui.wire.bus import PROCESS, audience, bus
 from renderer.gate import Audience
 from tests.chatui.database.locks import needs_sqlite, write_lock
+from tests.support import page_queues
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.database import watch
 from tests.support.limits import set_limits
@@ -46,7 +46,7 @@ def is_queued(text: str) -> bool:
     return False
 
 
-async def take_all(queue: InboundQueue) -> list[str]:
+async def take_all(queue: Any) -> list[str]:
     found = []
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
@@ -57,12 +57,12 @@ async def take_all(queue: InboundQueue) -> list[str]:
 
 
 async def test_a_flood_becomes_one_message_and_the_rest_is_dropped() -> None:
-    queue = InboundQueue(sender(*["{}"] * 5000), is_queued)
+    queue = page_queues.inbound(sender(*["{}"] * 5000), is_queued)
     assert await take_all(queue) == ["{}"] * int(COMMANDS_BURST) + [TOO_FAST]
 
 
 async def test_a_long_message_counts_as_several() -> None:
-    queue = InboundQueue(sender(*["x" * CHARS_A_COMMAND * 4] * 50), is_queued)
+    queue = page_queues.inbound(sender(*["x" * CHARS_A_COMMAND * 4] * 50), is_queued)
     assert len(await take_all(queue)) <= COMMANDS_BURST / 4
 
 
@@ -171,7 +171,7 @@ async def test_a_closed_socket_is_no_longer_counted(fault: str, ada: User, monke
     async def broken(*_: object) -> None:
         raise asyncio.CancelledError if fault == "the task is cancelled" else BaseException("out of the blue")
 
-    monkeypatch.setattr(consumer.ChatConsumer, "receive", broken)
+    page_queues.break_receive(monkeypatch, broken)
     set_limits(monkeypatch, "chatui.live", MAX_SOCKETS=1)
     socket = BrowserSocket(ada)
     await socket.__aenter__()
@@ -194,7 +194,7 @@ class Page:
         self.frames: list[str] = []
         self.caught_up = 0
         self.given_up = 0
-        self.outbox = Outbox(self._take, self._note, self._give_up)
+        self.outbox = page_queues.outbox(self._take, self._note, self._give_up)
 
     def _take(self, frame: str) -> None:
         self.frames.append(frame)

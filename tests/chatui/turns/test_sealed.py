@@ -7,10 +7,11 @@ import pytest
 import pytest_django
 
 from chatui.turns import sealed as turns_sealed
-from chatui.turns.sealed import Purpose, SealedReasoning
+from chatui.turns.sealed import Purpose
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frames import Terminator
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE
+from tests.support.sealed import reasoning_of, unsealed
 
 ADA, BELA = uuid4(), uuid4()
 THOUGHTS = ["the hidden marmalade", "… and a second one 🍊"]
@@ -24,17 +25,17 @@ def sealed(texts: list[str] = THOUGHTS, person: UUID = ADA) -> str:
 
 def test_a_token_opens_only_for_its_person_and_purpose() -> None:
     token = sealed()
-    assert turns_sealed.unseal(ADA, Purpose.REASONING, token) == tuple(THOUGHTS) and sealed() != token
-    assert turns_sealed.unseal(BELA, Purpose.REASONING, token) == turns_sealed.unseal(ADA, Purpose.COMPACTION, token) == ()
+    assert unsealed(ADA, Purpose.REASONING, token) == tuple(THOUGHTS) and sealed() != token
+    assert unsealed(BELA, Purpose.REASONING, token) == unsealed(ADA, Purpose.COMPACTION, token) == ()
 
 
 def test_a_tampered_token_opens_to_nothing() -> None:
     token = sealed()
     for place in (0, 5, 6, 40, 60, len(token) // 2, len(token) - 2):
         other = "A" if token[place] != "A" else "B"
-        assert turns_sealed.unseal(ADA, Purpose.REASONING, token[:place] + other + token[place + 1 :]) == (), place
+        assert unsealed(ADA, Purpose.REASONING, token[:place] + other + token[place + 1 :]) == (), place
     for wrong in ("", "cus1.", "cus1.AAAA", "x" * 100, token[:-30], "cus1.€", "cus1." + "A" * 10_000_000, token.replace("cus1.", "cus2.")):
-        assert turns_sealed.unseal(ADA, Purpose.REASONING, wrong) == ()
+        assert unsealed(ADA, Purpose.REASONING, wrong) == ()
 
 
 def test_a_token_expires_after_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +43,7 @@ def test_a_token_expires_after_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
     lasts = turns_sealed.LASTS_SECONDS[Purpose.REASONING]
     for age, is_good in ((lasts - 60, True), (lasts + 60, False), (-30, True), (-3600, False)):
         monkeypatch.setattr(time, "time", lambda age=age: now + age)
-        assert bool(turns_sealed.unseal(ADA, Purpose.REASONING, token)) is is_good, age
+        assert bool(unsealed(ADA, Purpose.REASONING, token)) is is_good, age
 
 
 def test_the_length_of_a_token_reveals_only_its_bucket() -> None:
@@ -59,20 +60,18 @@ def test_after_key_rotation_old_tokens_still_open(settings: pytest_django.Settin
     use(sealing_key="the first")
     token = sealed()
     use(sealing_key="the second", sealing_keys_before=["the first"])
-    assert turns_sealed.unseal(ADA, Purpose.REASONING, token) == tuple(THOUGHTS)
+    assert unsealed(ADA, Purpose.REASONING, token) == tuple(THOUGHTS)
     newer = sealed()
     use(sealing_key="the second", sealing_keys_before=[])
-    assert turns_sealed.unseal(ADA, Purpose.REASONING, token) == () and turns_sealed.unseal(ADA, Purpose.REASONING, newer) == tuple(
-        THOUGHTS
-    )
+    assert unsealed(ADA, Purpose.REASONING, token) == () and unsealed(ADA, Purpose.REASONING, newer) == tuple(THOUGHTS)
 
 
 def test_reasoning_since_the_last_visible_frame_is_sealed_together() -> None:
-    collected = SealedReasoning(ADA)
+    collected = reasoning_of(ADA)
 
     def feed(*events: object) -> list[tuple[str, ...]]:
         found = [collected.feed(event) for event in events]  # type: ignore[arg-type]
-        return [turns_sealed.unseal(ADA, Purpose.REASONING, token) for token in found if token]
+        return [unsealed(ADA, Purpose.REASONING, token) for token in found if token]
 
     def thought(text: str) -> list[object]:
         return [FrameOpened(ANALYSIS), FrameText(text), FrameClosed(Terminator.END)]
