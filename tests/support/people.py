@@ -1,8 +1,10 @@
-"""How people come to be connected: invitations, and who may count as one."""
+"""How people come to be connected: invitations, and who may count as one; and the session of a browser."""
 
 from django.contrib.auth.models import Group
+from django.test import Client
 
-from chatui.accounts import invitations
+from chatui.accounts import invitations, sessions
+from chatui.accounts.sessions import SignedIn
 from chatui.audit_log.record import Visitor
 from chatui.models.user import User
 from chatui.permissions import four_eyes
@@ -16,3 +18,8 @@ def invite(inviter: User, group: Group | None = None, days: int = 7) -> str:
 def are_linked(one: User, other: User) -> bool:
     """Whether one of them may have power over the other's account, so that the two do not count as two people."""
     return four_eyes.are_linked(one, other)
+
+
+def session_of(browser: Client) -> SignedIn | None:
+    """The session in which this browser is signed in, as a page's socket keeps it; None if it is not."""
+    return sessions.signed_in({name: cookie.value for name, cookie in browser.cookies.items()})

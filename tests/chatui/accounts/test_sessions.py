@@ -12,13 +12,13 @@ from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.test import Client
 
-from chatui.accounts import sessions
 from chatui.accounts.sessions import device_of
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import BegunSession
 from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, signed_in
 from tests.support.cases import for_each
+from tests.support.people import session_of
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:142.0) Gecko/20100101 Firefox/142.0"
 
@@ -34,7 +34,7 @@ def page_of(client: Client) -> str:
 
 
 def person_behind(client: Client) -> User | None:
-    found = sessions.signed_in({name: morsel.value for name, morsel in client.cookies.items()})
+    found = session_of(client)
     return found.person if found else None
 
 

@@ -4,11 +4,9 @@ import asyncio
 from uuid import UUID
 
 import pytest
-from django.conf import settings
 from django.core.exceptions import SynchronousOnlyOperation
 from django.db import IntegrityError, connection, connections, transaction
 
-from chatui.accounts import sessions
 from chatui.database.statements import MAX_ROWS, insert, locking, new, read, update
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.message import Author, Message
@@ -21,6 +19,7 @@ from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.support import written_rows
 from tests.support.messages import add_messages, open_branch
+from tests.support.people import session_of
 from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -123,7 +122,7 @@ def test_a_failure_is_one_of_djangos_own_and_no_event_loop_writes(ada: User) -> 
 @pytest.mark.parametrize("lost", ["session", "account", "password", "conversation"])
 def test_a_revoked_permission_takes_effect_at_the_next_question(ada: User, bela: User, lost: str) -> None:
     client = signed_in(ada)
-    session = sessions.signed_in({settings.SESSION_COOKIE_NAME: client.cookies[settings.SESSION_COOKIE_NAME].value})
+    session = session_of(client)
 
     def asked(conversation: UUID | None) -> Turn:
         started = store(ada, ask(effort="low", conversation=conversation, session=session))

@@ -7,12 +7,10 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from django.conf import settings
 from django.db import IntegrityError
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chatui.accounts import sessions
 from chatui.codes import ProductCode
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.files import SentDocument
@@ -36,6 +34,7 @@ from tests.chatui.store.uploads import uploaded
 from tests.support import turns
 from tests.support.environment import change
 from tests.support.messages import add_message, open_branch
+from tests.support.people import session_of
 from tests.support.several import Configure
 from tests.support.several import configure as configure
 from tests.support.turns import ask, store
@@ -343,7 +342,7 @@ def test_the_first_question_of_an_empty_conversation_is_its_first_message(ada: U
 
 
 def test_a_request_needs_the_session_in_which_its_page_was_opened(ada: User) -> None:
-    session = sessions.signed_in({settings.SESSION_COOKIE_NAME: signed_in(ada).cookies[settings.SESSION_COOKIE_NAME].value})
+    session = session_of(signed_in(ada))
     assert session is not None and store(ada, ask(session=session)).is_new
     before = copy(session.person)
     before.password = "of an old password"
