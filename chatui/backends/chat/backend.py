@@ -115,13 +115,10 @@ class _Reader(StreamReader):
 
 def _is_chunk(chunk: dict[str, Any]) -> bool:
     """Whether its choices are of the types that the format says. None need be there: chunks about the usage have none."""
-    choices = chunk.get("choices")
-    if choices is None:
-        return True
-    if not isinstance(choices, list) or (choices and not any(isinstance(each, dict) for each in choices)):
-        return False
-    choice = choice_of(chunk) or {}
-    return all(isinstance(choice.get(name), (dict, NoneType)) for name in ("delta", "message"))
+    if (choice := choice_of(chunk)) is None:
+        choices = chunk.get("choices")
+        return choices is None or (isinstance(choices, list) and (not choices or any(isinstance(each, dict) for each in choices)))
+    return isinstance(choice.get("delta"), (dict, NoneType)) and isinstance(choice.get("message"), (dict, NoneType))
 
 
 def _is_refused(error: BackendError) -> bool:
