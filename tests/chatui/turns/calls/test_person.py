@@ -18,7 +18,6 @@ from chatui.models.tools import ToolApproval
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import hidden_text
-from chatui.tools.mcp import messages
 from chatui.turns import running
 from chatui.turns.calls.person import MAX_FORMS, MAX_NOTICES, NOTICE_CHARS
 from chatui.turns.running import TurnPlace
@@ -251,6 +250,7 @@ async def test_a_stopped_answer_sends_nothing_and_its_form_is_over(world: World)
     assert (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"
 
 
+NOT_ALLOWED = "Elicitation is not allowed for this server: its operator can allow it to speak to people."
 SECRET = {"type": "object", "properties": {"api_key": {"type": "string"}}}
 
 
@@ -258,7 +258,7 @@ SECRET = {"type": "object", "properties": {"api_key": {"type": "string"}}}
     ("spec", "asking", "expected"),
     [
         ({"speaks_to_person": True}, Asking(schema=SECRET), [{"action": "decline"}]),
-        ({}, Asking(), [{"code": -32601, "message": messages.refusal("elicitation/create")}]),
+        ({}, Asking(), [{"code": -32601, "message": NOT_ALLOWED}]),
     ],
     ids=["a secret", "a server that may not speak to people"],
 )  # fmt: skip

@@ -1,6 +1,5 @@
 """Tool servers on the pages: who may connect one, which addresses they may have, and that nobody gets an unconfirmed or changed tool."""
 
-import asyncio
 import html
 import json
 import re
@@ -19,13 +18,12 @@ from chatui.models.user import User
 from chatui.permissions import access
 from chatui.permissions.tools import resource_servers
 from chatui.tools import catalogue, rules, stored_servers
-from chatui.tools.execution import tools_loop
 from chatui.tools.remote.offers import ServerError
 from chatui.tools.tool import CallingTurn, ToolError
 from chatui.turns.calls import claims
 from tests.chatui.conftest import make_person, signed_in
 from tests.support import environment
-from tests.support.tool_servers import forget_servers
+from tests.support.tool_servers import forget_servers, on_tools_loop
 from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db
@@ -199,7 +197,7 @@ def test_an_answer_that_is_being_written_calls_no_server_that_is_gone(
         return await run({"q": "x"})
 
     with pytest.raises(ToolError, match="not connected any more"):
-        asyncio.run_coroutine_threadsafe(called(), tools_loop()).result(20)
+        on_tools_loop(called())
 
 
 @pytest.mark.parametrize("how", ["moved", "removed", "chosen again"])
