@@ -27,10 +27,9 @@ from typing import Any
 
 from django.core import signing
 from django.core.cache import cache
-from django.core.cache.backends.locmem import LocMemCache
 from django.utils.translation import ngettext
 
-from chatui.limits import CACHE_ERRORS, ThrottledError, counted, uncounted
+from chatui.limits import CACHE_ERRORS, OwnCache, ThrottledError, counted, uncounted
 from chatui.observability import measures
 from chatui.proxies import address_of
 
@@ -243,12 +242,12 @@ def _new_place(pair: list[str], seconds: int) -> str:
 
 
 def _ready_at(place: str, pair: list[str]) -> float | None:
-    """When the wait of a place is over; None if it is none for this account and address, or is too old."""
+    """When the wait of a place is over; None if it is none for this account and address, or is from too far away, by this clock."""
     try:
         *whose, ready_at = signing.loads(place, salt=_PLACE_SALT)
     except (signing.BadSignature, ValueError, TypeError):
         return None
-    return float(ready_at) if whose == pair and time.time() - float(ready_at) < PLACE_SECONDS else None
+    return float(ready_at) if whose == pair and abs(time.time() - float(ready_at)) < PLACE_SECONDS else None
 
 
 _PLACE_SALT = "chatui.place"
@@ -317,7 +316,7 @@ class _SharedCounts:
     allowance once for each process."""
 
     def __init__(self) -> None:
-        self._own = LocMemCache("guesses", {"OPTIONS": {"MAX_ENTRIES": 100_000}})
+        self._own = OwnCache("guesses", {"OPTIONS": {"MAX_ENTRIES": 100_000}})
         self._is_away = False
         self._retry_at = 0.0
 
@@ -357,7 +356,9 @@ class _GuessCount:
         self._place, self._gate = f"{prefix}:count", f"{prefix}:gate"
 
     def seconds_left(self) -> int:
-        return max(0, math.ceil(float(_shared.get(self._gate, 0)) - time.time()))
+        ready_at = _shared.get(self._gate)
+        # The cache ends the gate, by one clock for all processes. When that will be is only words: another machine has written it.
+        return 0 if ready_at is None else max(1, min(math.ceil(float(ready_at) - time.time()), self._scope.longest))
 
     def take(self) -> bool:
         """Count one guess. Returns whether it may be checked: of several at once, only one gets the gate."""

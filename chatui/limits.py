@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.cache import cache
+from django.core.cache.backends.base import DEFAULT_TIMEOUT
+from django.core.cache.backends.locmem import LocMemCache
 
 from chatui.codes import ProductCode
 from chatui.env import environment
@@ -28,6 +30,19 @@ def _cache_errors() -> tuple[type[Exception], ...]:
 
 CACHE_ERRORS = _cache_errors()
 """The errors that a cache raises while it is unavailable."""
+
+
+class OwnCache(LocMemCache):
+    """Django's cache of one process, whose entries last as long as they should also if the clock of the machine is set meanwhile: back, and
+    people would wait for hours; ahead, and guesses would be free."""
+
+    def get_backend_timeout(self, timeout: float | None = DEFAULT_TIMEOUT) -> float | None:
+        seconds = self.default_timeout if timeout is DEFAULT_TIMEOUT else timeout
+        return None if seconds is None else time.monotonic() + (seconds or -1)
+
+    def _has_expired(self, key: str) -> bool:
+        ends: float | None = self._expire_info.get(key, -1)  # type: ignore[attr-defined]
+        return ends is not None and ends <= time.monotonic()
 
 
 class ThrottledError(Exception):
@@ -97,7 +112,7 @@ class Throttle:
         if (ends := cache.get(place)) is None:
             cache.add(f"{place}:{now + self.seconds}", 0, 2 * self.seconds)
             ends = now + self.seconds if cache.add(place, now + self.seconds, self.seconds) else cache.get(place, now + self.seconds)
-        return f"{place}:{ends}", max(1, ends - now)
+        return f"{place}:{ends}", max(1, min(ends - now, self.seconds))  # another machine's clock may have set it
 
     def _place(self, key: tuple[str, ...]) -> str:
         return f"chatui:rate:{self.name}:{hashlib.sha256(repr(key).encode()).hexdigest()}"

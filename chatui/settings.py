@@ -115,9 +115,7 @@ else:
     }
 
 # Throttles count here. Django's own limit of 300 entries would let anybody flush the counts away.
-CACHES: dict[str, dict[str, object]] = {
-    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
-}
+CACHES: dict[str, dict[str, object]] = {"default": {"BACKEND": "chatui.limits.OwnCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}}
 if ENVIRONMENT.redis_url:
     # Throttles count across processes.
     CACHES = {

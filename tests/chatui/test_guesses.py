@@ -11,6 +11,7 @@ from django.test import Client
 from chatui import guesses
 from chatui.accounts import sign_in
 from chatui.guesses import ACCOUNT, ADDRESS, KNOWN, GuessLimit, MustWaitError, Scope, address_group, network_of
+from chatui.limits import Throttle
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
 from chatui.observability import error_reports, measures
@@ -21,10 +22,16 @@ class Clock:
     """A clock that a test advances. The cache of the tests uses it, too."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._now = time.time()
+        self._now, self._passed = time.time(), time.monotonic()
         monkeypatch.setattr(time, "time", lambda: self._now)
+        monkeypatch.setattr(time, "monotonic", lambda: self._passed)
 
     def forward(self, seconds: float) -> None:
+        self.step(seconds)
+        self._passed += seconds
+
+    def step(self, seconds: float) -> None:
+        """Somebody sets the clock of the machine, or it is that of another one."""
         self._now += seconds
 
 
@@ -472,3 +479,20 @@ def test_wrong_tokens_do_not_keep_the_monitoring_out(settings: pytest_django.Set
     answers = [Client().get("/metrics", headers={"authorization": f"Bearer {number}"}).status_code for number in range(30)]
     assert answers[0] == 404 and answers[-1] == 429
     assert Client().get("/metrics", headers={"authorization": "Bearer right"}).status_code == 200
+
+
+@pytest.mark.parametrize("hours", [-3, 3])
+def test_a_clock_that_is_set_neither_opens_a_limit_nor_keeps_anybody_out_for_hours(hours: int, clock: Clock) -> None:
+    limit, throttle = GuessLimit(f"clock {hours}"), Throttle(f"clock{hours}", 2, 60)
+
+    def guess(count: int = 1) -> int:
+        return sum(judged(limit, "192.0.2.1", f"person {number}", tries=1) for number in range(count))
+
+    assert guess(ADDRESS.free + 9) == ADDRESS.free + 1, "the premise: now it has to wait"
+    assert [throttle.exceeded("ada") for _ in range(3)] == [0, 0, 60]
+    left = limit.seconds_left("192.0.2.1")
+    clock.step(hours * 3600)
+    assert 0 < limit.seconds_left("192.0.2.1") <= ADDRESS.longest and guess(3) == 0
+    assert 0 < throttle.exceeded("ada") <= 60
+    clock.forward(max(left, 60))
+    assert guess() == 1 and throttle.exceeded("ada") == 0

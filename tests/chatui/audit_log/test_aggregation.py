@@ -144,6 +144,7 @@ def test_after_an_hour_repetitions_are_listed_again(monkeypatch: pytest.MonkeyPa
     start = time.time()
     passed = [0.0]
     monkeypatch.setattr(time, "time", lambda: start + passed[0])
+    monkeypatch.setattr(time, "monotonic", lambda: start + passed[0])
     action = RepeatedAction("knock", per_key=1, total=2)
     for seconds in (0, 1, WINDOW_SECONDS - 1, WINDOW_SECONDS + 1):
         passed[0] = seconds
