@@ -100,12 +100,22 @@ class DatabaseWrapper(base.DatabaseWrapper):
         parameters = _SILENCE | self.get_connection_params() | {"autocommit": True}
         if _serving.is_set():
             # What the operator has set in the address of the database comes later, and counts.
-            parameters["options"] = f"-c statement_timeout={STATEMENT_SECONDS * 1000} {parameters.get('options', '')}".strip()
-        connection = Connection.connect(**parameters)
-        if _serving.is_set():
+            options = parameters.get("options", "")
+            parameters["options"] = f"-c statement_timeout={STATEMENT_SECONDS * 1000} {options}".strip()
+            connection = Connection.connect(**parameters)
             connection.most_seconds = STATEMENT_SECONDS + GRACE_SECONDS
+            if "statement_timeout" in options:
+                connection.most_seconds = _set_seconds(connection)
+        else:
+            connection = Connection.connect(**parameters)
         self._configure_connection(connection)
         return connection
+
+
+def _set_seconds(connection: Connection) -> float | None:
+    """How long a statement may take where the operator has set it: a little longer than for PostgreSQL, None if that has no limit."""
+    found = connection.execute("SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'").fetchone()
+    return found[0] / 1000 + GRACE_SECONDS if found and found[0] else None
 
 
 _serving = threading.Event()

@@ -5,12 +5,15 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import AsyncExitStack
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from chatui.database.base import GRACE_SECONDS
 from tests.processes.counting import Reader, counts
 from tests.services.databases import OwnServer, create_tables, own_server
 from tests.services.outages.short_pages import PAGE_SECONDS
@@ -83,3 +86,19 @@ async def test_an_answer_is_stored_and_pages_are_shown_beside_backends_that_stan
                 stopped.go_on()
     with psycopg.connect(database.url) as rows:
         assert rows.execute("SELECT state FROM chatui_turn").fetchall() == [("completed",)]
+
+
+@pytest.mark.parametrize(("set_seconds", "status"), [(60, 200), (0, 200), (1, 503)])
+def test_the_limit_of_an_operator_counts_for_pages(set_seconds: int, status: int, database: OwnServer, tmp_path: Path) -> None:
+    """In the address of the database, in seconds; 0 is none. The lock is there for longer than a page waits otherwise."""
+    address = f"{database.url}?options=-c%20statement_timeout%3D{set_seconds}s"
+    deployment = Deployment(tmp_path, CHATUI_DATABASE_URL=address)
+    deployment.program = ("-m", "tests.services.outages.short_pages")
+    with served(deployment, "ada") as server, ThreadPoolExecutor(1) as beside:
+        client = server.sign_in("ada")
+        with psycopg.connect(database.url) as holder:
+            holder.execute("LOCK TABLE chatui_conversation IN ACCESS EXCLUSIVE MODE")
+            page = beside.submit(client.get, "/", timeout=MOST_SECONDS)
+            with suppress(FutureTimeout):
+                page.result(PAGE_SECONDS + 2 * GRACE_SECONDS)
+        assert page.result().status_code == status
