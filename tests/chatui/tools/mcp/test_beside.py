@@ -10,7 +10,7 @@ import pytest
 
 from tests.support import peer as peers
 from tests.support.cost import relative_cost
-from tests.support.limits import set_limits
+from tests.support.limits import limit, set_limits
 from tests.support.mcp_calls import ADD, Listener, NotListedError, Turn, listed
 from tests.support.mcp_server import Mcp, called, events
 from tests.support.peer import PeerRequest, peer
@@ -50,8 +50,9 @@ def reported(*messages: Any, may_speak: bool = False) -> list[tuple[int | None, 
     return heard.reports
 
 
-def test_a_flood_of_progress_is_one_report_for_a_while_and_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flood_of_progress_is_one_report_a_second_and_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
     flood = [progress(progress=number, total=5_000) for number in range(5_000)]
+    assert limit("chatui.tools.mcp", "REPORT_SECONDS") == 1.0, "docs/tools.md: at most once a second"
     set_limits(monkeypatch, "chatui.tools.mcp", REPORT_SECONDS=3600.0)
     assert reported(*flood) == [(0, "")]
     other = [{**each, "method": "notifications/message"} for each in flood]

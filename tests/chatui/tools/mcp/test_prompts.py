@@ -63,6 +63,7 @@ def test_a_prompt_has_the_words_for_people_and_the_names_that_the_server_knows()
         {},
         prompt(name=3),
         prompt(name=""),
+        prompt(name="", title="Review"),
         prompt(name="\u200b\u202e"),
         prompt(name="x" * 201),
         prompt(annotations={"audience": ["user"]}),

@@ -73,7 +73,12 @@ def test_words_of_a_server_are_bounded_single_lines() -> None:
         assert text and "\n" not in text and "\u202e" not in text and "<|" not in text
 
 
-@for_each(["notes://a", "notes://{path*}", "notes://{?query}", "notes://{+path}", "notes://{a", "{scheme}", "a://{a}{b}{c}{d}{e}{f}"])
+@for_each(
+    [
+        *("notes://a", "notes://{path*}", "notes://{?query}", "notes://{+path}", "notes://{a", "{scheme}", "a://{a}{b}{c}{d}{e}{f}"),
+        "notes://{a}/{+path}",
+    ]
+)
 def test_templates_that_a_person_cannot_fill_in_are_left_out(pattern: str) -> None:
     with library() as server:
         page = server.page(templates={"resourceTemplates": [{"uriTemplate": pattern, "name": "a"}]})
@@ -106,6 +111,8 @@ def test_a_value_stays_in_its_place() -> None:
         ("readme", "file:///x/my%20notes.md?a#b", "", True, "my notes.md"),
         ("table", "db://t", "text/csv; charset=utf-8", True, "table.csv"),
         ("a.json", "api://1", "application/problem+json", True, "a.json"),
+        ("fault", "api://1", "application/problem+json", True, "fault.json"),
+        ("feed", "api://1", "application/atom+xml", True, "feed.xml"),
         ("report", "file:///report.pdf", "application/pdf", False, "report.pdf"),
         ("report.docx", "drive://9", "application/pdf", False, "report.docx.pdf"),
         ("report", "drive://9", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", False, "report.docx"),
@@ -129,6 +136,7 @@ def test_a_content_is_named_so_that_it_is_read_by_its_kind(name: str, uri: str, 
         {"contents": [None]},
         {"contents": [{"uri": "a://b"}]},
         {"contents": [{"blob": "not base64!"}]},
+        {"contents": [{"blob": "YW!Jj"}]},
         {"contents": [{"text": "a"}] * 11},
         {"contents": [{"text": "a", "annotations": {"audience": ["user"]}}]},
         {"contents": [{"text": "a"}], "resultType": "input_required"},
