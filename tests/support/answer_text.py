@@ -34,8 +34,8 @@ class AnswerText:
     ) -> None:
         asked = Asked(is_json=is_json, tools=tuple(tools), thoughts=tuple(earlier_thoughts))
         self._guard = LeakGuard(separation, thought=thought, asked=asked)
-        self.withheld = ""
-        """What was hidden so that the page says that something is missing."""
+        self.hidden = self.withheld = ""
+        """What was not shown; of that, what is hidden so that the page says that something is missing."""
 
     def feed(self, *pieces: str) -> str:
         return "".join(self._seen(self._guard.feed(piece)) for piece in pieces)
@@ -70,6 +70,7 @@ class AnswerText:
 
     def _seen(self, spans: Iterable[TextSpan]) -> str:
         spans = list(spans)
+        self.hidden += "".join(span.text for span in spans if not span.visible)
         self.withheld += "".join(span.text for span in spans if span.is_withheld)
         return "".join(span.text for span in spans if span.visible)
 

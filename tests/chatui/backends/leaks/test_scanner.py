@@ -176,7 +176,7 @@ def test_behind_a_letter_that_was_shown_a_sign_is_found_and_the_rest_of_it_held(
     for complete, pieces in product((True, False), cuts(rest)):
         coming = AnswerText()
         assert coming.feed("It is soa") == "It is soa"
-        assert coming.whole(pieces, complete=complete) == "", pieces
+        assert (coming.whole(pieces, complete=complete), coming.hidden) == ("", rest), pieces
     assert AnswerText().whole(["It is soa", "ssistantanalysisWe need the SECRET.assistantfinalHo"]) == "It is soaHo"
 
 
@@ -347,7 +347,14 @@ def test_without_proof_an_answer_that_was_cut_is_withheld() -> None:
     assert (coming.whole(["Hi there."], complete=False), coming.withheld) == ("", "Hi there.")
 
 
-@for_each([("Hi.", False), (f"Hi.<think>{SECRET}</think>", True), ("So it is, they say.</think>Hi.", True)])
+@for_each(
+    [
+        ("Hi.", False),
+        (f"Hi.<think>{SECRET}</think>", True),
+        ("So it is, they say.</think>Hi.", True),
+        (f"Hi.<tool_response>{SECRET}</tool_response>", True),
+    ]
+)
 def test_a_model_that_never_reasons_is_found_out_by_one_sign(text: str, has_sign: bool) -> None:
     coming = AnswerText(Separation.PLAIN)
     assert coming.feed("So ")

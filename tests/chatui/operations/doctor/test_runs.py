@@ -162,7 +162,7 @@ def test_no_text_of_a_server_is_stored(kim: User) -> None:
     assert "heron" not in json.dumps(report) and "place" not in json.dumps(report)
     row_of(finished_at=timezone.now(), report=report)
     page = signed_in(kim).get(PAGE).content.decode()
-    assert "HTTP 401." in page and "heron" not in page
+    assert "HTTP 401." in page and "heron" not in page and "not tried" in page
     assert [name for name, _, _ in findings if name not in page] == []
 
 
