@@ -352,7 +352,7 @@ def test_without_proof_an_answer_that_was_cut_is_withheld() -> None:
         ("Hi.", False),
         (f"Hi.<think>{SECRET}</think>", True),
         ("So it is, they say.</think>Hi.", True),
-        (f"Hi.<tool_response>{SECRET}</tool_response>", True),
+        (f"Hi<tool_response>{SECRET}</tool_response>", True),
     ]
 )
 def test_a_model_that_never_reasons_is_found_out_by_one_sign(text: str, has_sign: bool) -> None:
