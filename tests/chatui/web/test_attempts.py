@@ -8,7 +8,6 @@ from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import attempts
-from chatui.web.guards import cause_of
 from tests.chatui.conftest import OPENING, signed_in
 from tests.chatui.store.long_conversations import long_conversation
 
@@ -41,8 +40,11 @@ def audit_lines() -> list[tuple[str, str, str, str, str]]:
 
 
 @pytest.mark.parametrize(("headers", "cause"), HEADERS)
-def test_fetch_metadata_tells_who_caused_a_request(headers: dict[str, str], cause: RequestCause) -> None:
-    assert cause_of(headers) is cause
+def test_fetch_metadata_tells_who_caused_a_request(
+    headers: dict[str, str], cause: RequestCause, bela: User, conversation: Conversation
+) -> None:
+    assert signed_in(bela).get(f"/c/{conversation.pk}/debug/", headers=headers).status_code == 403
+    assert audit_lines() == [("E-PERM-VISIBILITY", "debug page", cause.value or "page", "bela", "ada")]
 
 
 @pytest.mark.parametrize(("headers", "cause"), {cause: (headers, cause) for headers, cause in HEADERS}.values())
