@@ -1,8 +1,8 @@
 """What names the kinds of work of one turn, when their lines appear, and what no source can do. The clock is the test's."""
 
 import asyncio
-import json
 import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +16,7 @@ from chatui.backends.spec import BackendSpec
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.turns import summarizing
-from chatui.turns.summarizing import MAX_FAILURES, kind_in, newest_heading, summary_of, written_of
+from chatui.turns.summarizing import MAX_FAILURES, newest_heading, summary_of, written_of
 from chatui.usage import settling
 from chatui.usage.counting import Attribution
 from renderer.activities.activity import Activity
@@ -381,8 +381,23 @@ async def test_no_summarizer_can_show_more_than_the_caps(
     assert len(summarizer.requests) == len(TICKS)
 
 
-async def test_a_kind_is_read_strictly() -> None:
-    assert [kind_in(json.dumps({"kind": number}), ["calc", "weigh"]) for number in range(-1, 4)] == [None, "", "calc", "weigh", None]
+async def test_a_number_names_a_kind_of_the_list_that_was_sent_and_one_after_its_last_none(
+    clock: Clock, charges: Charges, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn, summarizer = model_turn(clock, monkeypatch, '{"kind": 0}')
+    turn.write()
+    await clock.go_to(TICKS[0])
+    await turn.summary.aclose()
+    sent = re.findall(r"^\d+\. (.+)$", summarizer.requests[0].frames[-1].body.partition("## Kinds of work")[2], re.MULTILINE)
+    read = KINDS[COMPARING.doing].sentence
+    assert len(sent) > 2 and read not in (sent[0], sent[-1]), "the premise: each of these says something else"
+    for number, shown in ((1, sent[0]), (len(sent), sent[-1]), (len(sent) + 1, read)):
+        clock.now = 0.0
+        turn, _ = model_turn(clock, monkeypatch, f'{{"kind": {number}}}')
+        turn.write()
+        await clock.go_to(TICKS[0])
+        await turn.summary.aclose()
+        assert [KINDS[line.doing].sentence for line in turn.shown] == [shown], number
 
 
 # Whether a turn is summarized
