@@ -14,6 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
 from chatui.database import pools
+from chatui.database.base import PageConnections
 from chatui.usage import limits
 from tests.support import constants
 
@@ -32,6 +33,12 @@ def _watched(send: Callable[..., Any], seen: Seen) -> Callable[..., Any]:
         return send(cursor, sql, params)
 
     return sent
+
+
+def page_connections(*kinds: Callable[[], object]) -> PageConnections:
+    """The connections of a process's pages, each opened in its own way, in this order."""
+    left = list(kinds)
+    return PageConnections(lambda: left.pop(0)())  # type: ignore[arg-type, return-value]
 
 
 class Statements(list[str]):

@@ -1,14 +1,13 @@
 """The limited number of PostgreSQL connections of a process's pages: how long a page waits for one that is slow to open."""
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import Mock
 
 import psycopg
 import pytest
 
-from chatui.database.base import PageConnections
+from tests.support.database import page_connections
 from tests.support.limits import set_limits
 
 
@@ -18,12 +17,6 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     set_limits(monkeypatch, "chatui.database", FIRST_SECONDS=1.0)
 
 
-def opening(*kinds: Callable[[], object]) -> PageConnections:
-    """Connections of which each is opened in its own way, in this order."""
-    left = list(kinds)
-    return PageConnections(lambda: left.pop(0)())  # type: ignore[arg-type, return-value]
-
-
 def test_a_server_that_opens_none_is_not_waited_for() -> None:
     end = threading.Event()
 
@@ -31,7 +24,7 @@ def test_a_server_that_opens_none_is_not_waited_for() -> None:
         end.wait()
         return Mock()
 
-    pages = opening(Mock, slow)
+    pages = page_connections(Mock, slow)
     pages.putconn(pages.getconn())
     with pytest.raises(psycopg.OperationalError, match="it does not answer"):
         pages.getconn()
@@ -46,7 +39,7 @@ def test_a_slow_one_is_waited_for_while_the_server_opens_others() -> None:
         end.wait()
         return wanted
 
-    pages = opening(Mock, slow, *[Mock] * 1000)
+    pages = page_connections(Mock, slow, *[Mock] * 1000)
     pages.putconn(pages.getconn())
     with ThreadPoolExecutor(1) as other:
         waiting = other.submit(pages.getconn)

@@ -17,11 +17,11 @@ from django.db.utils import OperationalError
 from django.test import Client
 
 from chatui.database import connections, versions
-from chatui.database.base import PageConnections
 from chatui.database.connections import ThreadConnection
 from chatui.display import readiness
 from chatui.model_servers import connected
 from tests.chatui.database.locks import write_lock
+from tests.support.database import page_connections
 from tests.support.environment import change
 from tests.support.limits import limit
 from tests.support.system_checks import said
@@ -104,11 +104,11 @@ def test_what_pages_can_do_without_is_said_and_takes_no_process_out_of_service(w
         monkeypatch.setattr(readiness, "counters", SimpleNamespace(get=refuse))
         expected = {"redis": "degraded"}
     elif without == "connections":
-        pages = PageConnections(Mock())
+        pages = page_connections(*[Mock] * MAX_CONNECTIONS)
         monkeypatch.setattr(connections, "of_pages", lambda: (pages.in_use, MAX_CONNECTIONS))
         assert ready() == (200, {**GOOD, "connections": "ok"}), "the premise"
         for _ in range(MAX_CONNECTIONS):
-            assert pages._room.acquire(blocking=False)
+            pages.getconn()
         expected = {"connections": "degraded"}
     elif without == "configuration":
         monkeypatch.setattr(connected, "specs", list)
