@@ -26,6 +26,7 @@ from tests.chatui.observability.peer import (
     takes,
 )
 from tests.support.limits import set_limits
+from tests.support.spans import send_spans_to
 
 SECRET = "what a model wrote"
 
@@ -36,12 +37,12 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     set_limits(monkeypatch, "chatui.observability", SEND_SECONDS=0.15)
     set_limits(monkeypatch, "chatui.observability", LATE_SECONDS=0.25)
     yield
-    measures.set_tracer(None)
+    send_spans_to(None)
 
 
 def start(url: str, *, propagates_to_model_servers: bool = False, share: float = 1.0) -> Collector:
     collector = Collector(url, {"X-Key": "of the operator"}, share, propagates_to_model_servers=propagates_to_model_servers)
-    measures.set_tracer(collector)
+    send_spans_to(collector)
     return collector
 
 

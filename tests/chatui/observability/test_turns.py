@@ -7,7 +7,6 @@ import pytest
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import Cause, ProductCode
 from chatui.models.user import User
-from chatui.observability import measures
 from chatui.observability.collector import Collector
 from chatui.turns import sampling
 from renderer.frames import Frame, Header, Role
@@ -16,6 +15,7 @@ from tests.chatui.turns.calls.calling import answered, call, fails, fetch
 from tests.support import offering
 from tests.support.limits import set_limits
 from tests.support.scripted import ScriptedBackend, answer
+from tests.support.spans import send_spans_to
 from tests.support.turns import ask, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,11 +27,11 @@ def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
     set_limits(monkeypatch, "chatui.observability", PAUSE_SECONDS=0.05)
     with collecting() as peer:
         sender = Collector(peer.url, {}, 1.0, propagates_to_model_servers=False)
-        measures.set_tracer(sender)
+        send_spans_to(sender)
         try:
             yield peer
         finally:
-            measures.set_tracer(None)
+            send_spans_to(None)
             sender.stop(10)
 
 
