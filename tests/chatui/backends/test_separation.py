@@ -13,6 +13,7 @@ import pytest
 from chatui.answer_formats import AnswerFormat
 from chatui.backends import registry
 from chatui.backends.base import Endpoint
+from chatui.backends.discovery import DetectedServer, Discovered
 from chatui.backends.separation import Known, OwnProofs, Separates, Separation
 from renderer.frame_kinds import ANALYSIS, PREAMBLE
 from renderer.frames import Frame
@@ -116,6 +117,17 @@ async def test_a_model_with_the_vocabulary_of_gpt_oss_is_never_plain_whatever_it
                 assert (await outcome(backend, sample_request("Hello!"))).visible == "Hi"
             assert backend.known_separations()["our-own"].separation is expected
             await backend.aclose()
+
+
+async def test_a_model_that_is_found_to_have_the_vocabulary_of_gpt_oss_is_plain_no_more() -> None:
+    """A server may not have said so at first; ``auto`` asks it again."""
+    async with peer("our-own") as asked:
+        await asked.says(SILENT, times=20)
+        assert asked.known().separation is Separation.PLAIN, "the premise"
+        assert isinstance(asked.backend, DetectedServer)
+        asked.backend.use_discovery(Discovered("vLLM", ("our-own",), is_gpt_oss=True))
+        assert await asked.says(SILENT), "held until it is whole"
+        assert asked.known().separation is Separation.UNPROVEN
 
 
 async def test_the_operator_decides() -> None:
