@@ -66,8 +66,8 @@ class Snapshots:
     def ask(self, audience: Audience) -> None:
         following = self._socket.following(audience)
         if following is not None and following.running is not None:
+            self.wait(audience)  # first: a turn of this process sends it at once
             running.ask_snapshot(following.running, audience, self._group)
-            self.wait(audience)
 
     def ask_again(self, conversation: str) -> bool:
         """Ask again, without the database, for a snapshot that the page awaits. False if it awaits none of this conversation."""

@@ -1,11 +1,12 @@
 """Open pages show a turn from socket events alone: they fetch nothing, and each looks the same as after a reload."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Page, Request, WebSocketRoute, expect
 
 from tests.browser.chat import Chat
 from tests.browser.content.writer import Writer
@@ -198,3 +199,34 @@ def test_undo_brings_back_the_text_of_an_answer_that_was_being_written_in_every_
     chat.page.reload()
     chat.finish("stopped")
     assert chat.answer.inner_text() == other.answer.inner_text() == shown
+
+
+def test_a_page_that_gets_no_event_of_an_answer_shows_it_and_its_end_without_a_reload(
+    written: Server, visits: Visits, writer: Writer
+) -> None:
+    """As if another process sent them, and they were lost on the way, or one of another version sends them in another way."""
+    chat = Chat(visits.open(written, "ada"))
+    writer.write("1, 2, 3, 4, and so on.", pause_after="1, 2, 3, 4")
+    chat.ask("Count from 1 to 200.")
+    chat.settle()
+    deaf = Chat(visits.open(written, "ada", "about:blank"))
+    lost: list[str] = []
+
+    def lose(socket: WebSocketRoute) -> None:
+        def pass_on(message: str | bytes) -> None:
+            events = json.loads(message)
+            arriving = [event for event in events if event["type"] in ("chatui:snapshot", "chatui:idle", "chatui:alive", "chatui:ping")]
+            lost.extend(event["type"] for event in events if event not in arriving)
+            socket.send(json.dumps(arriving))
+
+        socket.connect_to_server().on_message(pass_on)
+
+    deaf.page.route_web_socket("**/ws/**", lose)
+    deaf.page.goto(chat.page.url)
+    expect(deaf.answer).to_contain_text("1, 2, 3, 4")
+    writer.resume()
+    chat.finish()
+    deaf.finish()
+    expect(deaf.answer).to_have_text("1, 2, 3, 4, and so on.")
+    assert "response.completed" in lost, "the premise"
+    agrees_with_a_reload(chat, deaf)

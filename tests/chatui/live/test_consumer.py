@@ -89,6 +89,23 @@ async def test_a_late_page_gets_a_snapshot_and_continues_without_gap_or_duplicat
     assert shown_text([events[-1], *fresh]) == html.render(_body(await Message.objects.aget(channel="final"))).html
 
 
+async def test_a_page_that_has_its_snapshot_is_sent_no_other(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each one replaces what the page shows, and what somebody has selected there."""
+    monkeypatch.setattr(snapshots, "SNAPSHOT_SECONDS", 0.05)
+    gate = asyncio.Event()
+    first_word, *rest = answer("Some text.")
+    backend.script = [first_word, gate, *rest]
+    async with BrowserSocket(ada) as first, BrowserSocket(ada) as late:
+        await first.send_message()
+        accepted = (await first.until("chatui:accepted"))[-1]
+        await asyncio.wait_for(backend.waiting.wait(), 5)
+        await late.send("subscribe", conversation=accepted["conversation"])
+        await late.until("chatui:snapshot")
+        assert "chatui:snapshot" not in [event["type"] for event in await late.silence(1.0)]
+        gate.set()
+        await late.until(*ENDS)
+
+
 async def test_working_is_sent_once_however_long_the_model_thinks(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     thoughts = frame(ANALYSIS, "word " * 300)
