@@ -55,7 +55,7 @@ class Relay:
         self._tasks: list[asyncio.Task[None]] = []
         self._is_away = self._was_away = False
         self.is_late = False
-        """Whether Redis has not answered for LATE_SECONDS, or longer. Then the group OWN_PROCESS gets a message, and when Redis is back."""
+        """Whether Redis has not answered for LATE_SECONDS, or longer. Then the group PROCESS gets a message."""
         self._late: asyncio.TimerHandle | None = None
         self._round = 0
         self._answered = 0.0
@@ -213,14 +213,12 @@ class Relay:
     def _note_back(self, round_: int) -> None:
         self.is_late = False
         self._expect_answer()
-        was_away, self._is_away = self._is_away, False
+        if self._is_away:
+            log.warning("Redis is back")
+        self._is_away = False
         # Redis answers in order, so subscriptions sent before this round's ping are active.
         if round_ == self._round and not self._changed.is_set():
             self._subscribed.set()
-        if was_away:
-            log.warning("Redis is back")
-            # What was sent without a connection is lost. If it was the end of a turn, no later event shows that.
-            self._deliver(OWN_PROCESS, {"type": "relay.late"})
 
 
 async def ended(*tasks: asyncio.Task[None]) -> None:

@@ -2,17 +2,13 @@
 
 import asyncio
 import time
-from contextlib import AsyncExitStack
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from redis import Redis as RedisClient
 
-from tests.processes.counting import counts_until
 from tests.services.databases import own_database
 from tests.services.redis_server import Redis
-from tests.support import stub
 from tests.support.browser_socket import ENDS, shown_text
 from tests.support.served import Deployment, LiveSocket
 
@@ -95,31 +91,3 @@ async def test_text_goes_on_in_the_other_process_while_redis_is_away(fault: str,
             redis.wake() if fault == "silent" else None
             await asyncio.to_thread(deployment.stop)
             redis.stop()
-
-
-async def test_a_page_learns_of_an_end_that_redis_lost_with_its_connection(tmp_path: Path) -> None:
-    """Redis closes the connections of its subscribers, as for one that reads too slowly. They are back within a second, but the turn of the
-    other process has ended meanwhile, and no later event shows that one is missing."""
-    redis, end = Redis(tmp_path), asyncio.Event()
-    async with AsyncExitStack() as stack:
-        stack.callback(redis.stop)
-        model = await stack.enter_async_context(stub.running(counts_until(end, 0.1)))
-        address = stack.enter_context(own_database())
-        backend = {"CHATUI_BACKEND_URL": model.url, "CHATUI_BACKEND_MODEL": "stub"}
-        deployment = Deployment(tmp_path, CHATUI_DATABASE_URL=address, CHATUI_REDIS_URL=redis.url, **backend)
-        stack.push_async_callback(asyncio.to_thread, deployment.stop)
-        one, two = [await asyncio.to_thread(deployment.start) for _ in range(2)]
-        await asyncio.to_thread(deployment.make_people, ada=(False, []))
-        client = await asyncio.to_thread(one.sign_in, "ada")
-        asker, follower = [await stack.enter_async_context(LiveSocket(server, client)) for server in (one, two)]
-        await asker.send("send", client_id=str(uuid4()), conversation=None, text="Count", effort="low")
-        accepted = (await asker.until("chatui:accepted"))[-1]
-        await follower.send("subscribe", conversation=accepted["conversation"])
-        await follower.until("response.delta")
-        subscribers = RedisClient.from_url(redis.url)
-        assert subscribers.client_kill_filter(_type="pubsub") == 2, "the premise"
-        end.set()
-        await asker.until(*ENDS)
-        async with asyncio.timeout(MOST_SECONDS):
-            last = (await follower.until(*ENDS, "chatui:idle"))[-1]
-        assert (last["turn"], last["state"]) == (accepted["turn"], "completed")
