@@ -100,11 +100,11 @@ class Command(BaseCommand):
     def _purge(self, days: int, visitor: Visitor, *, vacuum: bool) -> None:
         _check_clock()
         started = time.monotonic()
+        before = timezone.now() - timedelta(days=days)
+        count = erasure.count_expired(before)  # first: a database without our tables ends the command, and has refused nothing
         refused = Refused()
         with refused.one("counts of the audit log"):
             aggregation.close_expired(_ALL)
-        before = timezone.now() - timedelta(days=days)
-        count = erasure.count_expired(before)
         old = hidden_text.too_old()
         hidden = f"; hidden text stored before {old:%Y-%m-%d %H:%M}" if old else ""
         record(system.PURGE, visitor, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {count}{hidden}")
