@@ -40,6 +40,8 @@ export class NextMessage {
   #left = "";
   /** The turn that makes way for it because this tab has said so. */
   #wanted = "";
+  /** The id of a message that was refused because of an answer that this page did not know. */
+  #early = "";
 
   /** @param {PageParts} around */
   constructor(around) {
@@ -107,6 +109,7 @@ export class NextMessage {
     const before = isFirst ? { ...since, text: sent.text, files: sent.files ?? [] } : since;
     const last = isFirst ? since : sent;
     const problem = this.#queue(last, joined(before, last, composer.limit));
+    this.#early = this.#message?.clientId ?? "";
     if (!problem) return composer.queued();
     composer.refused(sent.text);
     composer.say(problem, "hint");
@@ -139,8 +142,10 @@ export class NextMessage {
     }
     const last = transcript.exchanges.at(-1);
     if (composer.isRunning || last?.isRunning) return;
-    if (last?.turn === message.turn && last.state === "completed") void this.#send(message, this.#around.send);
-    else this.#offer(last?.turn === message.turn ? last.state : "");
+    // The answer in its way may have ended before the page heard of it: then it is the last one now.
+    const isBehind = last?.turn === message.turn || (!message.turn && message.clientId === this.#early);
+    if (isBehind && last?.state === "completed") void this.#send(message, this.#around.send);
+    else this.#offer(isBehind ? last?.state ?? "" : "");
   };
 
   /** @param {string} reason */
@@ -197,6 +202,7 @@ export class NextMessage {
     const isMine = this.#sent && message?.clientId === this.#sent;
     if (isMine && event.cancelable) {
       event.preventDefault();
+      this.#early = message.clientId;
       this.#messages.keep(this.#conversation, { ...message, state: "waiting", turn: this.#runningTurn, reason: "" });
     } else if (isMine) {
       this.#messages.clear(this.#conversation);

@@ -109,32 +109,87 @@ def test_of_two_pages_that_send_at_once_the_message_of_one_waits_for_the_other(
     expect(card(loser.page)).to_be_hidden()
 
 
+@pytest.mark.parametrize("hears", ["of nothing but the refusal until the answer has ended", "of the whole answer before the refusal"])
+def test_a_message_that_was_refused_for_an_answer_which_has_ended_since_is_sent(
+    hears: str, written: Server, visits: Visits, writer: Writer
+) -> None:
+    winner, loser = (Chat(visits.open(written, "ada", path)) for path in ("/", "about:blank"))
+    writer.write("Zero.")
+    winner.ask_and_wait("Begin.")
+    winner.settle()
+    slow = SlowSocket(loser.page)
+    loser.page.goto(winner.page.url)
+    loser.settle()
+    slow.hold(commands=True)
+    writer.write("1, 2, 3, and so on.", pause_after="1, 2, 3")
+    winner.ask("Count from 1 to 200.")
+    expect(winner.answer).to_contain_text("1, 2, 3")
+    loser.ask("And then?")
+    until(loser.page, lambda: slow.has("chatui:refused"))
+    if "nothing" in hears:
+        slow.deliver("chatui:refused")
+        expect(card(loser.page)).to_contain_text(WAITING)
+    writer.resume()
+    winner.finish()
+    slow.release(last="chatui:refused", lost="nothing" in hears)
+    for page in (winner, loser):
+        expect(page.exchanges).to_have_count(3)
+        expect(page.question).to_have_text("And then?")
+        page.finish()
+    expect(card(loser.page)).to_be_hidden()
+    expect(loser.box).to_have_value("")
+
+
 class SlowSocket:
     """A page's socket, whose events the test can hold back. Install it before the page loads."""
 
     def __init__(self, page: Page) -> None:
         self._held: list[str | bytes] | None = None
+        self._commands: list[str | bytes] | None = None
         self._page: WebSocketRoute | None = None
+        self._server: WebSocketRoute | None = None
         page.route_web_socket("**/ws/**", self._open)
 
-    def hold(self) -> None:
-        """Keep what the server sends from now on."""
+    def hold(self, *, commands: bool = False) -> None:
+        """Keep what the server sends from now on. ``commands``: and what the page asks to be told."""
         self._held = []
+        self._commands = [] if commands else None
 
     def has(self, event: str) -> bool:
         """Whether an event of this type is held."""
         return any(event in str(frame) for frame in self._held or [])
 
-    def release(self, first: str = "") -> None:
-        """Pass on what is held, frames with this event first."""
-        held, self._held = self._held or [], None
+    def deliver(self, event: str) -> None:
+        """Pass on the held frames with this event. All others stay held."""
         assert self._page, "the page has no socket yet"
-        for frame in sorted(held, key=lambda frame: not first or first not in str(frame)):
+        held = self._held or []
+        self._held = [frame for frame in held if event not in str(frame)]
+        for frame in held:
+            if event in str(frame):
+                self._page.send(frame)
+
+    def release(self, first: str = "", last: str = "", *, lost: bool = False) -> None:
+        """Pass on what is held, frames with this event ``first`` or ``last``. ``lost``: of what the server sent, nothing."""
+        held, self._held = self._held or [], None
+        commands, self._commands = self._commands or [], None
+        assert self._page, "the page has no socket yet"
+        assert self._server
+        for frame in () if lost else sorted(held, key=lambda frame: (last or first) in str(frame), reverse=not last):
             self._page.send(frame)
+        for command in commands:
+            self._server.send(command)
 
     def _open(self, page: WebSocketRoute) -> None:
         self._page, server = page, page.connect_to_server()
+        self._server = server
         server.on_message(lambda frame: page.send(frame) if self._held is None else self._held.append(frame))
+        page.on_message(self._ask)
+
+    def _ask(self, command: str | bytes) -> None:
+        if self._commands is not None and '"subscribe"' in str(command):
+            self._commands.append(command)
+        elif self._server:
+            self._server.send(command)
 
 
 def test_the_next_message_survives_a_reload_and_is_sent_though_the_answer_ended_meanwhile(chat: Chat, writer: Writer) -> None:
