@@ -20,20 +20,22 @@ const changedAt = /** @type {WeakMap<Element, number>} */ (new WeakMap());
 /** The cards that were announced, so that each is announced once. @type {Set<string>} */
 const announced = new Set();
 
-/** The number of the newest request of each exchange: an older answer must not replace a newer one. */
-const asked = /** @type {WeakMap<HTMLElement, number>} */ (new WeakMap());
+/** Numbers the requests: an older answer must not replace a newer one. */
+let asked = 0;
+/** The number of the request whose answer each exchange shows. */
+const shown = /** @type {WeakMap<HTMLElement, number>} */ (new WeakMap());
 
 /** @param {HTMLElement} exchange */
 export async function showCards(exchange) {
-  const number = (asked.get(exchange) ?? 0) + 1;
-  asked.set(exchange, number);
+  const number = ++asked;
   let cards;
   try {
     cards = parse(await read(`${location.pathname}turns/${exchange.dataset.turn}/calls/`));
   } catch {
     return; // the next event or the end of the answer shows them
   }
-  if (asked.get(exchange) !== number) return;
+  if ((shown.get(exchange) ?? 0) > number) return;
+  shown.set(exchange, number);
   const place = find(exchange, ".approvals", HTMLElement);
   // The same cards again: a focused button keeps the focus.
   if (stateOf(cards) !== stateOf(place)) {
