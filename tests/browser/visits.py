@@ -70,6 +70,12 @@ def follow(link: Locator) -> None:
     link.page.wait_for_url(href)
 
 
+def submit(button: Locator) -> None:
+    """Press a button of a form, and wait until the page that follows is there: another address, or a step back, would break it off."""
+    with button.page.expect_navigation():
+        button.click()
+
+
 def until(page: Page, is_true: Callable[[], object]) -> None:
     """Let the page go on until something is true in this process. Pytest's own limit does not reach into Playwright's waiting."""
     for _ in range(LONGEST_MS // _STEP_MS):
@@ -243,7 +249,8 @@ class Visits:
 
     def _hear(self, message: ConsoleMessage) -> None:
         if message.type == "error":
-            self.seen.append(f"console on {urlsplit(message.page.url if message.page else '').path}: {message.text}")
+            page = urlsplit(message.page.url if message.page else "").path
+            self.seen.append(f"console on {page}, about {message.location['url']}: {message.text}")
 
     def _judge(self, address: str) -> None:
         if urlsplit(address).hostname not in ("127.0.0.1", "localhost", None):

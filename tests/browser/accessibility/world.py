@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.accessibility.model import CUT, EVERYTHING, ONLY_THINKS, REFUSALS, Model
 from tests.browser.chat import Chat
 from tests.browser.conftest import INSTRUCTIONS, LOOK
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import PHONE, Visits, submit
 from tests.support.served import Deployment, Server
 
 BACKENDS = """
@@ -192,7 +192,7 @@ def _look_inside(world: World) -> None:
         expect(asking.get_by_role("heading", name="Waiting for a second person")).to_be_visible()
         if name == "everything":
             approving.goto("/debug/requests/")
-            approving.get_by_role("button", name="Approve the request of grace").click()
+            submit(approving.get_by_role("button", name="Approve the request of grace"))
     asking.goto(world.places["everything"] + "debug/")
     for name, link in {"prompt": "Prompt that was sent", "tokens": "Output tokens"}.items():
         world.places[name] = asking.get_by_role("link", name=link).first.get_attribute("href") or ""

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, submit
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -72,7 +72,7 @@ def test_one_is_made_chosen_and_shown_at_the_top(page: Page) -> None:
     mark.click()
     page.get_by_role("link", name="Change the assistant").click()
     page.get_by_label("Instructions").fill("Answer in verse.")
-    page.get_by_role("button", name="Save").click()
+    submit(page.get_by_role("button", name="Save"))
     page.go_back()
     page.go_back()
     page.reload()
@@ -136,7 +136,7 @@ def test_its_files_are_ticked_by_keyboard_and_named_where_a_conversation_with_it
     page.get_by_label("Description").fill("Knows the letters.")
     page.get_by_role("group", name="Documents").get_by_label("Letters").focus()
     page.keyboard.press("Space")
-    page.get_by_role("button", name="Create assistant").click()
+    submit(page.get_by_role("button", name="Create assistant"))
     page.goto("/")
     choice = page.get_by_role("link", name="Clerk")
     expect(choice).to_contain_text("Knows the letters.")

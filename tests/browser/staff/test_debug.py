@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.chat import Chat
 from tests.browser.conftest import INSTRUCTIONS
 from tests.browser.relay import Relay
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, submit
 from tests.support.served import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.llama]
@@ -51,7 +51,7 @@ def test_staff_see_hidden_frames_live_after_the_opt_in_while_the_reader_sees_non
     expect(frames.filter(has_text=CANARY)).to_have_class(re.compile("frame-hidden"))
     expect(frames.filter(has_text=CANARY)).to_contain_text("analysis")
     expect(frames.filter(has_text="bicycle").last).to_have_class(re.compile("frame-visible"))
-    page.get_by_role("button", name="Close now").click()
+    submit(page.get_by_role("button", name="Close now"))
     page.goto(address)
     expect(page.get_by_role("heading", name="Before you open this view")).to_be_visible()
 

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, submit
 from tests.support import stub
 from tests.support.served import PASSWORD, NewDeployment, Server
 
@@ -116,7 +116,7 @@ def test_from_the_console_to_a_second_persons_answer(empty: Server, model: str, 
     page.get_by_role("button", name="Test again").click()
     expect(page.get_by_role("status")).to_have_text("The test has passed.")
     expect(page.get_by_text("comes apart from the answer")).to_be_visible()
-    page.get_by_role("button", name="Save", exact=True).click()
+    submit(page.get_by_role("button", name="Save", exact=True))
     page.goto("/")
 
     expect(page.locator(".banner-demo")).to_have_count(0)
