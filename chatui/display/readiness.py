@@ -108,7 +108,6 @@ def _find() -> Findings:
     findings["clock"] = RequirementState.NOT_USED
     if connection.vendor != "sqlite":
         findings["clock"] = _degraded(_state("clock", connections.is_clock_right))
-    if connection.vendor != "sqlite":
         findings["disk"] = _degraded(findings["disk"])  # the database is elsewhere
     return findings
 
