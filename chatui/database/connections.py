@@ -221,6 +221,11 @@ def after(wait: timedelta) -> Expression:
     return ExpressionWrapper(Now() + wait, output_field=DateTimeField())
 
 
+def before(wait: timedelta) -> Expression:
+    """The current time less ``wait``."""
+    return after(-wait)
+
+
 @cache
 def after_sql(wait: timedelta) -> str:
     """The current time plus ``wait``, as SQL."""

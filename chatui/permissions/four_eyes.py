@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from django.contrib.auth.models import Group
-from django.utils import timezone
+from django.db.models import Expression
 from django.utils.translation import gettext_noop as noop
 
+from chatui.database import connections
 from chatui.env import environment
 from chatui.models.user import AccountChange, GroupChange, User
 
@@ -59,8 +60,8 @@ def account_permissions(person: User) -> tuple[str, ...]:
     return tuple(words for name, words in ACCOUNT_PERMISSIONS.items() if person.has_perm(name))
 
 
-def _since() -> datetime:
-    return timezone.now() - timedelta(days=environment().four_eyes_days)
+def _since() -> Expression:
+    return connections.before(timedelta(days=environment().four_eyes_days))
 
 
 def _reaches(changer: UUID, changed: UUID) -> bool:

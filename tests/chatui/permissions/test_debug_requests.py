@@ -1,5 +1,6 @@
 """Opening a debug view needs a reason, a duration and, if the operator wants it, another person, who can decide once and in time."""
 
+import contextlib
 from collections.abc import Callable
 from datetime import timedelta
 from uuid import uuid4
@@ -229,6 +230,24 @@ def test_nobody_decides_their_own_request_and_the_attempt_is_recorded(
     assert not can_look(grace, conversation)
     assert lines()[-1][1:3] == ("E-PERM-VISIBILITY", "grace")
     assert debug_requests.own_request(visitor(grace), conversation) is not None, "it still waits"
+
+
+@pytest.mark.parametrize("days", [-2, 2])
+def test_a_machine_with_a_wrong_clock_lets_a_request_wait_for_a_day_and_no_longer(
+    approval: None, grace: User, vera: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    right = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: right + timedelta(days=days))
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 60)
+    asked = DebugRequest.objects.get()
+    assert abs(asked.asked_at - right) < timedelta(minutes=1)
+    for hours, waits in ((25, False), (23, True)):
+        DebugRequest.objects.update(asked_at=right - timedelta(hours=hours))
+        assert (debug_requests.own_request(visitor(grace), conversation) is not None) == waits
+        assert debug_requests.count_to_decide(vera) == int(waits)
+        with contextlib.nullcontext() if waits else pytest.raises(NotFoundError):
+            debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+        assert can_look(grace, conversation) == waits
 
 
 def _closed(debug_request: DebugRequest) -> None:

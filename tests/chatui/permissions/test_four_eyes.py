@@ -204,6 +204,17 @@ def test_old_changes_no_longer_link_accounts(
     assert approve(asker, approver, conversation) == 403
 
 
+def test_a_machine_whose_clock_is_fast_forgets_no_change(
+    asker: User, approver: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(asker, approver, email="elsewhere@example.org")
+    right = timezone.now()
+    AccountChange.objects.update(at=right - timedelta(days=29))
+    assert four_eyes.are_linked(asker, approver), "the premise"
+    monkeypatch.setattr(timezone, "now", lambda: right + timedelta(days=2))
+    assert four_eyes.are_linked(asker, approver)
+
+
 def test_e_x_four_eyes_has_its_own_message_and_line(asker: User, approver: User, conversation: Conversation) -> None:
     save(asker, approver, email="elsewhere@example.org")
     debug_requests.open_debug_view(Visitor(asker, "", "page"), conversation.pk, "a fault was reported", 15)
