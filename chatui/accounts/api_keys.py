@@ -20,6 +20,7 @@ from chatui.accounts import key_admission, sign_in_notices
 from chatui.accounts.key_admission import PREFIX_CHARS, KeyRights
 from chatui.accounts.secret_texts import digest_of
 from chatui.audit_log.record import Visitor, record
+from chatui.database import connections
 from chatui.models.programs import ApiKey
 from chatui.models.user import User
 from chatui.permissions import administration, programs
@@ -110,7 +111,7 @@ def _create(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) 
             digest=digest_of(text),
             choices=list(rights.pop("models")),
             made_by_name=maker,
-            expires_at=None if days is None else timezone.now() + timedelta(days=days),
+            expires_at=None if days is None else connections.after(timedelta(days=days)),
             **rights | {"name": wanted.name[:NAME_CHARS], "per_minute": min(wanted.per_minute, MAX_PER_MINUTE)},
         )
         ends = "without end" if days is None else f"for {days} days"
@@ -181,5 +182,5 @@ def revoke_somebodys(visitor: Visitor, key_id: UUID) -> User:
 
 
 def _valid_keys(person: User) -> QuerySet[ApiKey]:
-    not_expired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    not_expired = Q(expires_at=None) | Q(expires_at__gt=connections.now())
     return ApiKey.objects.filter(not_expired, owner=person, revoked_at=None)

@@ -44,6 +44,8 @@ class ApiKey(Row):
     """Who created it, if not its owner."""
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
+    has_expired: bool
+    """Only ``key_admission`` reads a row with it, by the clock of the database."""
     last_used_on = models.DateField(_("last used"), null=True, blank=True)
     """A day (UTC)."""
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)

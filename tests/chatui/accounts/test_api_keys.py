@@ -1,5 +1,6 @@
 """A key works until it is revoked, expires or its owner's account is closed; invalid keys are counted; no key is stored."""
 
+import contextlib
 import zlib
 from datetime import timedelta
 from importlib import import_module
@@ -65,6 +66,24 @@ def test_an_ended_key_is_refused_and_the_attempt_is_recorded_with_its_prefix(end
     assert not key_admission.is_still_valid(live)
     line = AuditEvent.objects.order_by("number").last()
     assert line is not None and (line.action, line.detail, line.way) == ("API key refused", f"{key.text[:11]}, {ending}", "program")
+
+
+@pytest.mark.parametrize("days", [-2, 2])
+def test_a_machine_with_a_wrong_clock_neither_shortens_nor_extends_a_key(days: int, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: right + timedelta(days=days))
+    key = create_key(ada, days=30)
+    ends = ApiKey.objects.get().expires_at
+    assert ends is not None and abs(ends - right - timedelta(days=30)) < timedelta(minutes=1)
+    live = key_admission.admit(key.text, ADDRESS)
+    for hours, is_valid in ((1, True), (-1, False)):
+        ApiKey.objects.update(expires_at=right + timedelta(hours=hours))
+        with contextlib.nullcontext() if is_valid else pytest.raises(key_admission.KeyRefusedError):
+            key_admission.admit(key.text, ADDRESS)
+        with contextlib.nullcontext() if is_valid else pytest.raises(key_admission.KeyRefusedError):
+            key_admission.admit_again(live, ADDRESS)
+        assert key_admission.is_still_valid(live) == bool(key_admission.valid_among([live.id])) == is_valid
+        assert api_keys.keys_of(ada).exists() == is_valid
 
 
 def test_wrong_keys_are_limited_and_a_right_one_from_the_same_address_is_not(ada: User) -> None:
