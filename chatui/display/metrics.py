@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import Count, Sum
-from django.utils import timezone
 from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -123,7 +122,7 @@ def _times() -> Families:
 def _counts() -> Families:
     turns = dict(Turn.objects.values_list("state").annotate(count=Count("pk")).order_by())
     yield _gauge("chatui_turns", "Stored turns, by state.", "state", {state: turns.get(state, 0) for state in TurnState.values})
-    alive = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=timezone.now()).count()
+    alive = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=connections.now()).count()
     yield GaugeMetricFamily("chatui_turns_alive", "Turns that are running now.", alive)
     sums = Turn.objects.aggregate(input=Sum("input_tokens"), output=Sum("output_tokens"))
     tokens = {direction: sums[direction] or 0 for direction in ("input", "output")}

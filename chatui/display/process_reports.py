@@ -21,11 +21,11 @@ from datetime import UTC, datetime
 from asgiref.sync import async_to_sync
 from django.core.cache import cache
 from django.db.models import Count, Q
-from django.utils import timezone
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_noop as noop
 
 from chatui import program
+from chatui.database import connections
 from chatui.display import readiness
 from chatui.display.readiness import RequirementState
 from chatui.env import environment
@@ -209,7 +209,7 @@ def processes() -> Processes:
 
 def _work() -> dict[str, tuple[int, int]]:
     """How many answers each process writes, and how many questions wait in it."""
-    alive = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=timezone.now())
+    alive = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=connections.now())
     counts = alive.values_list("lease_owner").annotate(
         running=Count("pk", filter=Q(is_queued=False)), waiting=Count("pk", filter=Q(is_queued=True))
     )

@@ -4,20 +4,26 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 import pytest_django
+from asgiref.sync import sync_to_async
 from django.core.management import call_command
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
+from django.utils import timezone
 
 from chatui.database import pools
 from chatui.database.pools import Pool
+from chatui.models.user import User
 from chatui.observability import measures
 from chatui.store import transcripts
 from chatui.turns.slots import Slots
 from chatui.web.middleware import CountingMiddleware
 from tests.support.cost import python_calls
+from tests.support.other_processes import set_lease, stored_by_another
+from tests.support.scripted import ScriptedBackend
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,6 +42,18 @@ def requests() -> dict[tuple[str, str], float]:
     found: Iterator[object] = (sample for family in measures.REQUEST_SECONDS.collect() for sample in family.samples)
     counts = (each for each in found if getattr(each, "name", "").endswith("_count"))
     return {(each.labels["kind"], each.labels["status"]): each.value for each in counts}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+async def test_a_wrong_clock_miscounts_no_running_turn(
+    ada: User, backend: ScriptedBackend, hours: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = timezone.now()
+    alive, dead = await stored_by_another(ada), await stored_by_another(ada)
+    await set_lease(alive, 600)
+    await set_lease(dead, -600)
+    monkeypatch.setattr(timezone, "now", lambda: right + timedelta(hours=hours))
+    assert (await sync_to_async(scraped)())["chatui_turns_alive"] == 1
 
 
 @pytest.mark.parametrize(
