@@ -61,6 +61,7 @@ _OWN_FAULT_CLASSES = ("40", "55", "57014")
 """SQLSTATEs of PostgreSQL after which the connection is still usable: deadlock, lock not available, statement timeout."""
 
 _BAD_OPTION = ("invalid connection option", "bad value for")
+_NO_TEXT = "Could not decode to UTF-8"
 _NO_TABLE, _NO_PRIVILEGE = "42P01", "42501"
 _ROOM_OF_A_DATABASE = 1024 * 1024
 """With less, SQLite cannot even open a database: its shared memory and the first pages of its log are files beside it."""
@@ -83,7 +84,12 @@ def is_transient(error: BaseException) -> bool:
     if code := _sqlite_code(error):
         return code in TEMPORARY_CODES
     # The database said nothing: it cannot be reached, it is gone, or our own deadline has passed.
-    return not isinstance(error, InternalError)
+    return not isinstance(error, InternalError) and not _is_damaged_text(error)
+
+
+def _is_damaged_text(error: BaseException) -> bool:
+    """Whether SQLite has given bytes that are no text: Python raises this, so it has no code. Other rows can be read."""
+    return str(error).startswith(_NO_TEXT)
 
 
 def is_read_only(error: BaseException) -> bool:
@@ -116,10 +122,11 @@ def is_outage(error: BaseException) -> bool:
 
 
 class Refused:
-    """Counts what the database refused while much is removed, one thing at a time."""
+    """Counts what the database refused while much is removed, one thing at a time. Each thing is logged once, however often it is tried."""
 
     def __init__(self) -> None:
         self.count = 0
+        self._logged: set[str] = set()
 
     @contextmanager
     def one(self, what: str) -> Iterator[None]:
@@ -131,7 +138,9 @@ class Refused:
             if is_outage(error):
                 raise
             self.count += 1
-            log.warning("the database refused to remove %s (%s)", what, kind_of(error))
+            if what not in self._logged:
+                self._logged.add(what)
+                log.warning("the database refused to remove %s (%s)", what, kind_of(error))
 
 
 def busy_error(error: BaseException) -> DatabaseBusyError:
@@ -155,6 +164,8 @@ def explained(error: BaseException) -> str:
         )
     if isinstance(error, DatabaseError) and (_sqlstate(error) == _NO_TABLE or says.startswith("no such table")):
         return f"{_place()} has no tables of this product: run {command('migrate')}, or correct the setting that names the database."
+    if _is_damaged_text(error):
+        return f"{_place()} is damaged: it has text that is not UTF-8."  # the error has the text itself, which may be hidden
     if isinstance(error, DatabaseError) and says.startswith(_BAD_OPTION):
         return f"{_place()} cannot be used: {says.partition(':')[0]}."  # the value may be secret
     if (

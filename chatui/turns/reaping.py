@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from chatui import wire
 from chatui.database import connections, pools
-from chatui.database.faults import DatabaseBusyError, is_transient, outages
+from chatui.database.faults import DatabaseBusyError, Refused, is_transient, outages
 from chatui.database.statements import query
 from chatui.models.turn import Turn, TurnState
 from chatui.store import erasure
@@ -32,6 +32,7 @@ _UNRENEWED = leases.LEASE - LAUNCH_GRACE
 """What is left of a lease that has not been renewed for LAUNCH_GRACE."""
 
 _reaper: asyncio.Task[None] | None = None
+_refused = Refused()
 
 
 def start_reaping() -> None:
@@ -76,8 +77,8 @@ async def reap() -> None:
         log.warning("turn %s was stored and never launched", started.turn.pk)
         running.launch(started)
     # Last, and with a time limit: a backlog must not delay the end of anybody's answer.
-    await pools.reaper.run(temporary.end_overdue, ENDING_SECONDS)
-    await pools.reaper.run(erasure.erase_unfinished, ENDING_SECONDS)
+    await pools.reaper.run(temporary.end_overdue, ENDING_SECONDS, _refused)
+    await pools.reaper.run(erasure.erase_unfinished, ENDING_SECONDS, _refused)
 
 
 def _has_work() -> bool:

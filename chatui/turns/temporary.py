@@ -44,7 +44,7 @@ def end_overdue(seconds: float = float("inf"), refused: Refused | None = None) -
     """
     ended, until, refused = 0, time.monotonic() + seconds, refused or Refused()
     for key, owner in list(Conversation.objects.filter(temporary.is_over()).values_list("pk", "owner")):
-        with refused.one("a temporary conversation"):
+        with refused.one(f"temporary conversation {key}"):
             ended += _end(key, owner, temporary.is_over())
         if time.monotonic() >= until:
             break

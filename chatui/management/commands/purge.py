@@ -51,14 +51,17 @@ def begin() -> None:
 
 async def _daily() -> None:
     """Purge once a day while this process serves, in a process of its own: its memory is freed, and its work delays no page."""
+    is_clock_right = True
     while True:
         try:
             is_due = environment().purge_daily and await pools.reaper.run_or_busy(system.purge_is_due)
-            if is_due and (code := await _ended("purge", "--if-due")) == WRONG_CLOCK:
+            was_right, is_clock_right = is_clock_right, not is_due or await pools.reaper.run_or_busy(connections.is_clock_right)
+            if was_right and not is_clock_right:
                 log.error("nothing was purged: the clock of this machine differs from the database's by more than five minutes")
-            elif is_due and code == REFUSED:
+            code = await _ended("purge", "--if-due") if is_due and is_clock_right else 0
+            if code == REFUSED:
                 log.error("the daily purge could not remove everything; the next one tries again")
-            elif is_due and code:
+            elif code:
                 log.error("the daily purge failed (exit code %d); it is tried again in an hour", code)
             if await pools.reaper.run_or_busy(reindexing.is_due) and (code := await _ended("reindex")):
                 log.error("indexing older messages again failed (exit code %d); it is continued in ten minutes", code)

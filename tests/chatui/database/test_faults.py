@@ -6,7 +6,16 @@ import threading
 
 import psycopg
 import pytest
-from django.db import DatabaseError, IntegrityError, InterfaceError, InternalError, OperationalError, ProgrammingError, transaction
+from django.db import (
+    DatabaseError,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    ProgrammingError,
+    connection,
+    transaction,
+)
 from django.db.utils import DataError
 from psycopg import errors
 
@@ -76,6 +85,16 @@ def test_a_database_that_says_nothing_is_away() -> None:
         assert faults.is_transient(error)
     for other in (InternalError("SECRET"), ValueError("SECRET"), IntegrityError("SECRET")):
         assert not faults.is_transient(other)
+
+
+@pytest.mark.django_db
+def test_text_that_is_damaged_is_no_outage_and_is_not_said() -> None:
+    with pytest.raises(OperationalError) as damaged, connection.cursor() as cursor:
+        cursor.execute("SELECT CAST(X'534543524554ff' AS TEXT) AS body")
+        cursor.fetchall()
+    assert "SECRET" in str(damaged.value), "the premise"
+    assert not faults.is_transient(damaged.value)
+    assert "not UTF-8" in faults.explained(damaged.value) and "SECRET" not in faults.explained(damaged.value)
 
 
 @pytest.mark.faults

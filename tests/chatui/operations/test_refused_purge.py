@@ -96,6 +96,18 @@ def test_what_is_refused_is_logged_and_counted_and_all_else_is_removed(old: dict
     assert not any(left(old).values())
 
 
+def test_a_row_whose_text_is_damaged_is_refused_and_all_else_is_removed(
+    old: dict[str, list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    damaged = old[Message._meta.db_table][1]
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE chatui_message SET text = CAST(CAST('{SECRET}' AS BLOB) || X'ff' AS TEXT) WHERE id = '{damaged}'")
+    with pytest.raises(CommandError, match="refused to remove something 1 times") as refused:
+        output_of("purge")
+    assert refused.value.returncode == REFUSED and SECRET not in caplog.text
+    assert [key for keys in left(old).values() for key in keys] == [damaged]
+
+
 def test_a_database_that_is_away_ends_it_at_once(
     old: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from channels.db import database_sync_to_async
+from django.db import connection
 from django.utils import timezone
 
 from chatui.models.conversation import Conversation
@@ -45,6 +46,33 @@ async def test_pages_waiting_for_a_dead_process_are_told(ada: User, backend: Scr
     message = await Message.objects.aget(turn=turn)
     assert message.text.endswith("Half<|end|>") and not message.is_complete
     assert not await database_sync_to_async(pieces.saved)(turn.pk)
+
+
+async def test_what_the_database_refuses_to_remove_is_logged_once(
+    ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = timezone.now()
+    cut = await Conversation.objects.acreate(owner=ada, unfinished_until=now - timedelta(hours=1))
+    ended = await Conversation.objects.acreate(owner=ada, temporary_until=now - timedelta(hours=1))
+
+    def refuse() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE TRIGGER refused BEFORE DELETE ON chatui_conversation BEGIN SELECT RAISE(ABORT, 'no'); END")
+
+    def permit() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TRIGGER refused")
+
+    await database_sync_to_async(refuse)()
+    try:
+        for _ in range(3):
+            await reap()
+    finally:
+        await database_sync_to_async(permit)()
+    logged = [each for each in caplog.messages if "refused to remove" in each]
+    assert len(logged) == len(set(logged)) and all(any(str(row.pk) in each for each in logged) for row in (cut, ended))
+    await reap()
+    assert not await Conversation.objects.filter(pk__in=[cut.pk, ended.pk]).aexists(), "it was tried each time"
 
 
 async def test_of_several_unstored_frames_only_the_last_is_incomplete(ada: User, backend: ScriptedBackend) -> None:
