@@ -93,8 +93,9 @@ def importers() -> dict[str, frozenset[str]]:
 
 def test_each_direct_dependency_has_a_line_and_no_other_has_one() -> None:
     listed = re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/dependencies.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(name.lower() for name in listed) == sorted({*direct(), *NOT_PYTHON, *of_the_python_tool()})
-    assert {row.name for row in rows()} == set(direct())
+    wanted = {*direct(), *NOT_PYTHON, *of_the_python_tool()}
+    assert sorted(name.lower() for name in listed) == sorted(wanted), "add a line to docs/dependencies.md, or take it out, for what differs"
+    assert {row.name for row in rows()} == set(direct()), "the lines of these need four cells: `name`, why, where, and licence"
 
 
 @pytest.mark.slow
@@ -103,8 +104,12 @@ def test_a_dependency_is_imported_where_its_line_says_and_nowhere_else(row: Row)
     places = ("chatui/", "renderer/", "manage.py") if direct()[row.name] else ("tests/",)
     there = {path for path in importers().get(row.name, ()) if path.startswith(places)}
     paths = row.importing
-    assert {place for place in paths if not any(path.startswith(place) for path in there)} == set(), "these import nothing of it"
-    assert {path for path in there if not path.startswith(tuple(paths))} == set(), "the page does not name these"
+    assert {place for place in paths if not any(path.startswith(place) for path in there)} == set(), (
+        "take these out of the cell that says where"
+    )
+    assert {path for path in there if not path.startswith(tuple(paths))} == set(), (
+        "write these into the cell that says where, each in backticks"
+    )
 
 
 @for_each(rows())
@@ -112,12 +117,18 @@ def test_a_dependency_that_nothing_imports_is_named_by_a_file_or_loaded_by_anoth
     called = OTHER_NAMES.get(row.name, row.name)
     for path in row.naming:
         text = (ROOT / path).read_text(encoding="utf-8").lower()
-        assert called in text or called.replace("-", "_") in text, f"{path} does not name it"
-    assert row.loaders <= set(direct())
-    assert row.importing or row.naming or row.loaders, "nothing uses it"
+        assert called in text or called.replace("-", "_") in text, (
+            f"{path} does not name it: take it out of the cell that says where, or add to OTHER_NAMES what it is called there"
+        )
+    assert row.loaders <= set(direct()), 'after "loaded by", write only packages that pyproject.toml names'
+    assert row.importing or row.naming or row.loaders, (
+        'write "named in `FILE`" or "loaded by `PACKAGE`" in the cell that says where, or remove it from pyproject.toml'
+    )
 
 
 def test_the_product_imports_nothing_that_a_line_does_not_name() -> None:
     listed = set(re.findall(r"Brings `([^`]+)`", " ".join(row.why for row in rows())))
     imported = {name for name, paths in importers().items() if any(path.startswith(("chatui/", "renderer/")) for path in paths)}
-    assert imported - {name for name, runs in direct().items() if runs} == listed
+    assert imported - {name for name, runs in direct().items() if runs} == listed, (
+        'write "Brings `NAME`" in the cell that says why, of the package that brings it; take out what nothing imports any more'
+    )

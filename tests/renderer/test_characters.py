@@ -13,11 +13,11 @@ from chatui.documents.inside import html
 from chatui.skeletons import folded
 from chatui.store import file_names
 from chatui.tools.remote.offers import cleaned
-from chatui.turns import title_reading
 from renderer.characters import MAX_MARKS, drop, escape, is_invisible, is_seen, one_line, replace, storable
 from tests.support import document_files
 from tests.support.cases import EVERY_SHAPE, for_each
 from tests.support.downloads import name_of
+from tests.support.titles import title_in
 
 UNSEEN = [
     *("\x00", "\x1b", "\x9b", "\xad", "\u034f", "\u061c", "\u115f", "\u17b4", "\u180e", "\u200b", "\u200d", "\u202e", "\u2066", "\u2800"),
@@ -29,7 +29,7 @@ CLEANERS = {
     "a file's name": file_names.clean,
     "a download's name": name_of,
     "a folder's name": lambda text: clean_name(text),
-    "a title": title_reading.read,
+    "a title": title_in,
     "a tool's description": lambda text: cleaned(text, 100),
     "a user name, to compare": folded,
 }

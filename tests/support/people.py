@@ -1,12 +1,13 @@
-"""How people come to be connected: invitations, and who may count as one; and the session of a browser."""
+"""How people come to be connected: invitations, and who may count as one; the session of a browser; and a closed account."""
 
 from django.contrib.auth.models import Group
 from django.test import Client
 
 from chatui.accounts import invitations, sessions
 from chatui.accounts.sessions import SignedIn
-from chatui.audit_log.record import Visitor
-from chatui.models.user import User
+from chatui.audit_log.record import SHELL, Visitor
+from chatui.lifecycle import closing
+from chatui.models.user import ClosingCause, User
 from chatui.permissions import four_eyes
 
 
@@ -23,3 +24,8 @@ def are_linked(one: User, other: User) -> bool:
 def session_of(browser: Client) -> SignedIn | None:
     """The session in which this browser is signed in, as a page's socket keeps it; None if it is not."""
     return sessions.signed_in({name: cookie.value for name, cookie in browser.cookies.items()})
+
+
+def close(person: User, cause: ClosingCause = ClosingCause.OPERATOR) -> bool:
+    """Close the person's account at the console. Returns whether it was open."""
+    return closing.close_account(person, cause, SHELL)

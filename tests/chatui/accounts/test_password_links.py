@@ -7,12 +7,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from chatui.audit_log.record import SHELL
-from chatui.lifecycle import closing
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import PasswordLink
-from chatui.models.user import ClosingCause, User
+from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
+from tests.support.people import close
 from tests.support.staff_pages import page_of, save_details
 
 pytestmark = pytest.mark.django_db
@@ -69,7 +68,7 @@ def test_a_machine_with_a_wrong_clock_neither_shortens_nor_extends_a_link(
     for minutes, status in ((-1, 404), (1, 200)):
         PasswordLink.objects.update(expires_at=datetime.now(UTC) + timedelta(minutes=minutes))
         assert Client().get(path).status_code == status
-    closing.close_account(ada, ClosingCause.OPERATOR, SHELL)
+    close(ada)
     assert PasswordLink.objects.get().expires_at <= datetime.now(UTC), "also if the account is opened again"
 
 

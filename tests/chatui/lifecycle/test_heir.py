@@ -19,6 +19,7 @@ from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import confirmed, make_person, signed_in
 from tests.chatui.lifecycle.conftest import TABLE, Directory
 from tests.support.environment import change
+from tests.support.people import close
 from tests.support.provider_sign_ins import connect, sign_in
 from tests.support.system_checks import said
 
@@ -40,7 +41,7 @@ def staff() -> Visitor:
 def test_the_operator_chooses_an_account_that_exists_and_is_open(heir: User, monkeypatch: pytest.MonkeyPatch) -> None:
     assert people.heir() == heir
     closed = make_person("closed")
-    closing.close_account(closed, ClosingCause.OPERATOR, SHELL)
+    close(closed)
     for name in ("nobody", "closed", "ARCHIVE "):
         with pytest.raises(CommandError):
             call_command("purge", heir=name)
@@ -63,7 +64,7 @@ def test_the_operator_chooses_an_account_that_exists_and_is_open(heir: User, mon
 def test_whoever_takes_the_name_inherits_nothing(db: None, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_days": 0})
     make_person("archive")
-    closing.close_account(ada, ClosingCause.OPERATOR, SHELL)
+    close(ada)
     with pytest.raises(NoHeirError):
         list(closed_accounts.apply_retention(SHELL, Refused()))
     assert User.objects.filter(pk=ada.pk).exists()
@@ -76,14 +77,14 @@ def test_nobody_closes_or_erases_the_heir(heir: User, monkeypatch: pytest.Monkey
             call_command(command, "archive", stdout=StringIO())
     for cause in (ClosingCause.OWN, ClosingCause.LOGOUT, ClosingCause.PROVISIONING, ClosingCause.OPERATOR):
         with pytest.raises(closing.CannotCloseError):
-            closing.close_account(heir, cause, SHELL)
+            close(heir, cause)
     with pytest.raises(NotFoundError):
         closing.close_by_staff(heir, staff())
     page = confirmed(signed_in(heir)).post("/settings/close/", {"sure": "yes"})
     assert page.status_code == 400 and "conversations of closed accounts" in page.content.decode()
     assert User.objects.get(pk=heir.pk).is_active
     closed_accounts.choose_heir(SHELL, "")
-    assert closing.close_account(heir, ClosingCause.OPERATOR, SHELL), "the twin"
+    assert close(heir), "the twin"
 
 
 @pytest.mark.parametrize("is_superuser", [False, True])

@@ -12,13 +12,14 @@ from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.provisioning import ProvisionedAccount
 from chatui.models.sign_in import OutsideIdentity
-from chatui.models.user import ClosingCause, User
+from chatui.models.user import User
 from tests.chatui.accounts.conftest import configure
 from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.lifecycle.conftest import TABLE, Directory, person
 from tests.chatui.lifecycle.test_scim_groups import groups_of
 from tests.chatui.lifecycle.test_scim_people import OKTA_OFF, lines, sign_in, user_of
 from tests.support import provider_sign_ins
+from tests.support.people import close
 
 ENTRA = TABLE | {"scim_claim": "oid"}
 ACCOUNT_MANAGER = Permission.objects.filter(codename="change_user")
@@ -139,7 +140,7 @@ def test_no_change_of_a_group_removes_the_last_account_manager(directory: Direct
     admins = directory.group("Chat admins", key)
     user_of(key).user_permissions.set(ACCOUNT_MANAGER)
     User.objects.create(username="left", is_staff=True, password="!").user_permissions.set(ACCOUNT_MANAGER)  # nobody can get into it
-    closing.close_account(User.objects.get(username="keeper"), ClosingCause.OPERATOR, SHELL)
+    close(User.objects.get(username="keeper"))
     removal = {"op": "remove", "path": "members"}
     assert directory.patch(f"Groups/{admins}", removal)[0] == 403 and directory.ask("DELETE", f"Groups/{admins}")[0] == 403
     assert directory.patch(f"Users/{key}", OKTA_OFF)[0] == 403
@@ -155,7 +156,7 @@ def test_a_request_that_is_refused_changes_nothing_at_all(directory: Directory) 
     key = directory.create_account()
     User.objects.filter(pk=user_of(key).pk).update(is_staff=True)
     user_of(key).user_permissions.set(ACCOUNT_MANAGER)
-    closing.close_account(User.objects.get(username="keeper"), ClosingCause.OPERATOR, SHELL)
+    close(User.objects.get(username="keeper"))
     assert directory.ask("PUT", f"Users/{key}", person("renamed@example.org", active=False))[0] == 403
     assert user_of(key).username == "ada@example.org" and directory.ask("GET", f"Users/{key}")[1]["userName"] == "ada@example.org"
 

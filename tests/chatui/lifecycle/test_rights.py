@@ -6,15 +6,16 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 
 from chatui.accounts import account_managers
-from chatui.audit_log.record import SHELL, Visitor
+from chatui.audit_log.record import Visitor
 from chatui.lifecycle import closing
 from chatui.models.audit import AuditEvent
 from chatui.models.invitations import Invitation
 from chatui.models.programs import ApiKey
 from chatui.models.sign_in import PasswordLink, RequiredFactor
-from chatui.models.user import ClosingCause, User
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
+from tests.support.people import close
 
 pytestmark = pytest.mark.django_db
 
@@ -106,7 +107,7 @@ def arrange(page: str, machine: User) -> None:
         machine.set_password(PASSWORD)
         machine.save()
     if page == "open one":
-        closing.close_account(machine, ClosingCause.OPERATOR, SHELL)
+        close(machine)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -8,7 +8,6 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from chatui.accounts.api_keys import is_service_account
-from chatui.audit_log.record import SHELL
 from chatui.lifecycle import closing
 from chatui.models.audit import AuditEvent
 from chatui.models.provisioning import ProvisionedAccount, ProvisioningToken
@@ -18,6 +17,7 @@ from tests.chatui.accounts.conftest import configure
 from tests.chatui.conftest import PASSWORD, signed_in
 from tests.chatui.lifecycle.conftest import TABLE, Directory, person
 from tests.support import provider_sign_ins
+from tests.support.people import close
 
 OKTA_OFF = {"op": "replace", "value": {"active": False}}
 ENTRA_OFF = {"op": "Replace", "path": "active", "value": "False"}
@@ -78,7 +78,7 @@ def test_a_deactivated_person_loses_access_at_once_and_can_be_reactivated(operat
 
 def test_an_account_closed_by_staff_stays_closed(directory: Directory) -> None:
     key = directory.create_account()
-    closing.close_account(user_of(key), ClosingCause.OPERATOR, SHELL)
+    close(user_of(key))
     status, found = directory.patch(f"Users/{key}", {"op": "replace", "value": {"active": True}})
     assert status == 200 and found["active"] is False and not user_of(key).is_active
 

@@ -11,20 +11,19 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model
 from django.utils import timezone
 
-from chatui.audit_log.record import SHELL
-from chatui.lifecycle import closing
 from chatui.models.assistants import Assistant
 from chatui.models.audit import AuditEvent
 from chatui.models.collections import Collection
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
 from chatui.models.saved_prompts import SavedPrompt
-from chatui.models.user import ClosingCause, User
+from chatui.models.user import User
 from renderer.frames import Frame
 from tests.chatui.conftest import make_person, output_of
 from tests.support import database
 from tests.support.environment import change
 from tests.support.messages import add_message
+from tests.support.people import close
 from tests.support.scripted import ANALYSIS
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,7 +40,7 @@ def old(ada: User, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     change(monkeypatch, {"hidden_days": 1, "closed_accounts": "erase", "closed_account_days": 30})
     closed = [make_person(name) for name in ("cleo", "dora", "emil")]
     for person in closed:
-        closing.close_account(person, ClosingCause.OPERATOR, SHELL)
+        close(person)
     talk = Conversation.objects.create(owner=ada)
     messages = [add_message(talk, None, Frame(ANALYSIS, SECRET), Author.MODEL) for _ in range(3)]
     now = timezone.now()

@@ -20,7 +20,6 @@ from chatui.audit_log import chain
 from chatui.audit_log.lines import LineFilters, rows
 from chatui.audit_log.record import SHELL
 from chatui.database import file_locks
-from chatui.lifecycle.closing import close_account
 from chatui.lifecycle.erasure import erase
 from chatui.models.conversation import Conversation
 from chatui.models.files import StoredFile
@@ -42,6 +41,7 @@ from tests.chatui.operations.test_backup import new_key
 from tests.chatui.store.test_documents import talk_with
 from tests.chatui.store.uploads import uploaded
 from tests.support import database_file, environment, wiki
+from tests.support.people import close
 
 pytestmark = pytest.mark.slow
 
@@ -114,7 +114,7 @@ def test_access_closed_or_revoked_since_is_not_restored(database: Path, backup: 
     for tool in tools:
         tool.confirm()
     output_of("backup", database.parent / "later")
-    assert close_account(people["ada"], ClosingCause.STAFF, SHELL)
+    assert close(people["ada"], ClosingCause.STAFF)
     api_keys.revoke_own(SHELL.of(people["bela"]), UUID(revoked))
     ShareLink.objects.filter(pk=links[1].pk).update(revoked_at=timezone.now())
     for name in (tools[1].tool.name, "never_confirmed"):

@@ -14,8 +14,9 @@ from chatui.models.debug_requests import DebugRequest
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.permissions import access, administration, debug_requests, offers, ratings
+from chatui.permissions import access, debug_requests, offers
 from chatui.permissions.access import HiddenViewRefusedError, NotFoundError, OptInNeededError
+from chatui.permissions.administration import AdminPart, parts_of
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import make_person, refuse_log, visitor
 from tests.support.messages import add_message
@@ -71,11 +72,10 @@ def test_requests_for_a_hidden_message_are_recorded_unless_the_person_may_see_it
 
 STAFF_MAY: dict[str, Callable[[User | None], bool]] = {
     "view_hidden_channels": access.can_see_hidden,
-    "view_any_conversation": access.can_view_any,
     "view_auditevent": access.can_read_audit,
     "view_storedbackend": access.can_see_failures,
-    "view_usage": administration.can_read_usage,
-    "export_ratings": ratings.can_export,
+    "view_usage": lambda person: AdminPart.USAGE in parts_of(person),
+    "export_ratings": lambda person: AdminPart.RATINGS in parts_of(person),
     "offer_assistants": offers.may_offer,
 }
 
@@ -221,7 +221,7 @@ def test_a_debug_view_is_for_one_person_and_one_conversation(grace: User, hank: 
     other = Conversation.objects.create(owner=ada)
     with pytest.raises(OptInNeededError):
         access.view_hidden(visitor(grace), other.pk, action="debug page")
-    assert access.open_request(visitor(hank), conversation) is None
+    assert debug_requests.open_view(visitor(hank), conversation) is None
 
 
 def test_if_the_line_cannot_be_written_nothing_is_shown(grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:

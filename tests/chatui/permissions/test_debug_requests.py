@@ -18,7 +18,7 @@ from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.user import User
-from chatui.permissions import access, debug_requests, debug_views
+from chatui.permissions import access, debug_requests
 from chatui.permissions.access import HiddenViewRefusedError, NotFoundError, OptInNeededError
 from chatui.permissions.debug_requests import ReasonNeededError
 from tests.chatui.conftest import make_person, refuse_log, visitor
@@ -460,9 +460,9 @@ def test_people_who_may_view_only_their_own_conversations_still_find_what_they_a
 
 
 def test_nothing_can_be_shown_or_counted_for_a_request_that_waits(approval: None, grace: User, conversation: Conversation) -> None:
-    asked = open_view(grace, conversation)
-    with pytest.raises(ValueError, match="not open"):
-        debug_views.record_access(visitor(grace), asked, "debug page")
+    open_view(grace, conversation)
+    with pytest.raises(access.OptInNeededError):
+        access.view_hidden(visitor(grace), conversation.pk, action="debug page")
     assert AuditEvent.objects.count() == 1 and not CountedLine.objects.exists()
 
 

@@ -160,8 +160,8 @@ def test_a_closed_account_has_no_open_views_and_no_requests(
     asked = Conversation.objects.create(owner=ada)
     open_view(grace, asked)
     debug_requests.close_all_of(grace)
-    assert access.open_request(visitor(grace), conversation) is None and debug_requests.own_request(visitor(grace), asked) is None
-    assert access.open_request(visitor(hank), own) is not None
+    assert debug_requests.open_view(visitor(grace), conversation) is None and debug_requests.own_request(visitor(grace), asked) is None
+    assert debug_requests.open_view(visitor(hank), own) is not None
     assert [line[:3] for line in lines()[3:]] == [("debug view ended", "server", "grace")]
 
 

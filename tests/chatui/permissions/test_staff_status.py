@@ -25,13 +25,10 @@ def own_hidden_channels(person: User) -> bool:
 
 MAY: list[Callable[[User], object]] = [
     access.can_see_hidden,
-    access.can_view_any,
     access.can_read_audit,
     access.can_see_failures,
     hidden_channels_of_others,
     own_hidden_channels,
-    administration.can_read_usage,
-    ratings.can_export,
     ratings.can_export_hidden,
     administration.parts_of,
     administration.may_examine,
@@ -60,7 +57,6 @@ def test_a_permission_counts_only_for_an_active_account_with_staff_status(may: C
     ("reads", "error"),
     [
         (lambda person: access.required(person, access.can_read_audit), NotFoundError),
-        (lambda person: access.required(person, administration.can_read_usage), NotFoundError),
         (lambda person: administration.require_part(person), NotFoundError),
         (lambda person: ratings.exporter(replace(SHELL, user=person)), NotFoundError),
         (lambda person: debug_requests.pending_requests(replace(SHELL, user=person)), NotFoundError),

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatui.turns.title_reading import MAX_CHARS, MAX_WORDS, read
 from tests.support.cases import for_each
+from tests.support.titles import MAX_CHARS, MAX_WORDS, title_in
 
 TITLES = """Cycling to work in the rain
 Write a poem about autumn
@@ -26,7 +26,7 @@ Où dormir à Lyon
 
 @for_each(TITLES)
 def test_a_valid_title_is_unchanged(title: str) -> None:
-    assert read(title) == title
+    assert title_in(title) == title
 
 
 @for_each(
@@ -45,7 +45,7 @@ def test_a_valid_title_is_unchanged(title: str) -> None:
     ]
 )
 def test_decoration_around_a_title_is_removed(reply: str, title: str) -> None:
-    assert read(reply) == title
+    assert title_in(reply) == title
 
 
 @for_each(
@@ -85,14 +85,14 @@ def test_decoration_around_a_title_is_removed(reply: str, title: str) -> None:
     ]
 )
 def test_an_unclear_reply_gives_no_title(reply: str) -> None:
-    assert read(reply) == ""
+    assert title_in(reply) == ""
 
 
 @given(st.text(max_size=120) | st.text(alphabet=" *_`\"'#-.:\u202e\u200d<|a\nTitle", max_size=40))
 def test_a_title_is_one_short_line_and_parsing_is_idempotent(reply: str) -> None:
-    title = read(reply)
+    title = title_in(reply)
     assert len(title) <= MAX_CHARS and len(title.split()) <= MAX_WORDS and len(title.splitlines()) <= 1
-    assert title == title.strip() and read(title) == title
+    assert title == title.strip() and title_in(title) == title
     assert not set("<>|`\u202e\u200b") & set(title)
 
 
@@ -113,9 +113,9 @@ def test_a_title_is_one_short_line_and_parsing_is_idempotent(reply: str) -> None
     ],
 )
 def test_addresses_phone_numbers_and_thinking_aloud_are_no_titles(reply: str) -> None:
-    assert read(reply) == ""
+    assert title_in(reply) == ""
 
 
 @pytest.mark.parametrize("reply", ["Node.js basics", "Kettles: a history", "Trip on 2026-11-20", "C++ and Rust: speed", "Meeting at 10:30"])
 def test_titles_with_dots_colons_and_dates_are_accepted(reply: str) -> None:
-    assert read(reply) == reply
+    assert title_in(reply) == reply

@@ -4,8 +4,10 @@ import asyncio
 import random
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from itertools import groupby
 from typing import Any
 from uuid import uuid4
@@ -18,6 +20,7 @@ from django.utils import timezone
 from chatui.audit_log.record import SHELL
 from chatui.backends.base import BackendError, EndReason, SampleEnded, SampleRequest, Taker, Usage
 from chatui.codes import ProductCode
+from chatui.database.writer import writer
 from chatui.lifecycle.erasure import erase
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn, TurnState
@@ -126,14 +129,9 @@ async def test_a_stopped_turn_is_booked_with_an_estimate(ada: User, backend: Scr
 
 async def test_a_turn_stopped_before_the_server_reported_its_model_is_booked_as_the_requested_one(ada: User) -> None:
     kinds = (UsageKind.ANSWER, UsageKind.SUMMARY, UsageKind.TITLE)
-
-    @database_sync_to_async
-    def book(choice: str, spent: Spent, model: str = "") -> None:
-        for kind in kinds:
-            settling.book(uuid4(), Attribution(ada.pk, timezone.now().date()), Charge(kind, spent, choice, "A", model))
-
-    for given in (("a/org/big", Spent(1)), ("a/big", Spent(1), "told"), ("a", Spent(1)), ("a/refused", Spent())):
-        await book(*given)
+    given = (("a/org/big", Spent(1), ""), ("a/big", Spent(1), "told"), ("a", Spent(1), ""), ("a/refused", Spent(), ""))
+    charges = [Charge(kind, spent, choice, "A", model) for choice, spent, model in given for kind in kinds]
+    await database_sync_to_async(settling.settle)(Attribution(ada.pk, timezone.now().date()), "completed", charges)
     assert Counter(entry.model for entry in await entries()) == {"org/big": 3, "told": 3, "": 6}
 
 
@@ -182,18 +180,22 @@ async def test_the_end_of_a_turn_locks_the_count_before_the_conversation_as_its_
     assert [table for table, _ in groupby(tables)] == ["chatui_usagecount", "chatui_conversation"] * 2
 
 
-async def test_a_line_of_the_products_own_is_booked_once_and_for_nobody_who_was_erased(ada: User) -> None:
+async def test_a_line_of_the_products_own_is_booked_once_and_for_nobody_who_was_erased(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     await set_limit()
-    key, charge = uuid4(), Charge(UsageKind.TITLE, Spent(5, 0, 6))
+    writes: list[Callable[[], None]] = []
 
-    @database_sync_to_async
-    def book(person: object) -> None:
-        settling.book(key, Attribution(person, timezone.now().date()), charge)  # type: ignore[arg-type]
+    def note(work: Callable[..., None], *given: object, **_: object) -> asyncio.Future[None]:
+        writes.append(partial(work, *given))
+        return asyncio.Future()
 
-    await book(uuid4())
+    monkeypatch.setattr(writer, "post", note)
+    for person in (uuid4(), ada.pk):
+        settling.post(Attribution(person, timezone.now().date()), Charge(UsageKind.TITLE, Spent(5, 0, 6)))
+    of_nobody, of_ada = map(database_sync_to_async, writes)
+    await of_nobody()
     assert await entries() == []
-    await book(ada.pk)
-    await book(ada.pk)
+    for _ in range(2):  # as the writer does after a lost connection
+        await of_ada()
     [entry] = await entries()
     assert (entry.kind, entry.turns, (await UsageCount.objects.aget()).month_tokens) == ("title", 0, 11)
 

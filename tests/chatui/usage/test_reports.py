@@ -62,7 +62,7 @@ def test_each_day_has_the_price_that_held_then(ada: User) -> None:
     line(ada, DAY, model="small", input_tokens=5, output_tokens=6)
     [total] = reports.summed(reports.lines_of(DAYS), DAYS, None)
     assert total.cost == Decimal(1 + 1) + Decimal("1.2") + Decimal("0.2") + 2
-    assert (total.unpriced, [span.first for span, _ in reports.spans(DAYS)]) == (11, [DAYS.first, DAY])
+    assert total.unpriced == 11
 
 
 def test_without_any_price_there_is_no_cost(ada: User) -> None:

@@ -18,17 +18,15 @@ from chatui.turns import running
 from chatui.turns.asks import AskRefusedError
 from chatui.usage import limits, reserving, settling
 from chatui.usage.counting import Attribution, Charge, Spent
-from chatui.usage.limits import KINDS, UsagePeriod, limits_of
+from chatui.usage.limits import KINDS, limits_of
 from chatui.usage.reserving import LimitReachedError
 from tests.support.scripted import ScriptedBackend, answer
 from tests.support.turns import ask, begin, store
 
-DAY = UsagePeriod(datetime(2026, 11, 21, tzinfo=UTC).date())
-
 
 @pytest.fixture
 def today(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set the clock to noon of DAY."""
+    """Set the clock to noon of a day."""
     monkeypatch.setattr("django.utils.timezone.now", lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))
 
 

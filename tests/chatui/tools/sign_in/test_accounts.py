@@ -13,11 +13,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from chatui.audit_log.record import SHELL
-from chatui.lifecycle import closing, erasure
+from chatui.lifecycle import erasure
 from chatui.models.audit import AuditEvent
 from chatui.models.tool_sign_in import ToolClient, ToolSignIn
-from chatui.models.user import ClosingCause, User
+from chatui.models.user import User
 from chatui.transfer import exports
+from tests.support.people import close
 from tests.support.places import ROOT
 from tests.support.tool_accounts import (
     NeedsSignInError,
@@ -141,7 +142,7 @@ def test_an_account_that_ends_takes_its_sign_ins_with_it(people: tuple[User, Use
     connect(bob, "bob-there")
     before = place.state()["revoked"]
     if how == "closed":
-        closing.close_account(bob, ClosingCause.OPERATOR, SHELL)
+        close(bob)
     else:
         erasure.erase(SHELL, bob)
     assert not ToolSignIn.objects.filter(person=bob.pk).exists()
