@@ -48,6 +48,7 @@ class _Joined(Taker):
         self._is_open = False
 
     def __call__(self, event: RawEvent) -> None:
+        """Pass on an event; what the answer says again from before the cut is left out."""
         self.has_begun, seam = True, self._seam
         if seam and isinstance(event, FrameOpened) and is_answer(event.header):
             self._is_open = True

@@ -47,6 +47,7 @@ class CheckedAnswers(Stage):
         return self._wanted if self._checks else None
 
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:
+        """Pass on an event; those of an answer for a program wait until the answer has been checked."""
         match event:
             case FrameOpened(header=header) if is_answer(header):
                 event = replace(event, header=replace(header, constrain=JSON))

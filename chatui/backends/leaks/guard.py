@@ -248,6 +248,7 @@ class _Judge:
         return None
 
     def _of_doubtful(self, at: int) -> int | None:
+        """Decide about text that may be a leak; returns where to read on, or None if nothing is left to decide."""
         text, beginning, view = self._text[at:], self._beginning(at), self._view
         self._doubts += 1
         if self._doubts <= _MAX_DOUBTS:

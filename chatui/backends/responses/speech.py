@@ -206,6 +206,7 @@ class Speech:
         return [*events, *self.stop(terminator, error, is_whole=is_whole)]
 
     def _spans(self, item: OutputItem, spans: Iterable[TextSpan]) -> list[RawEvent]:
+        """Write the spans of one message, each into the frame where its audience finds it, or hide them."""
         events: list[RawEvent] = []
         for span in spans:
             # A phase that changes in the middle changes the header of the open frame when it is closed.
