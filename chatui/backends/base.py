@@ -6,6 +6,7 @@ No Django in this package: a backend can be tried from a plain script.
 from __future__ import annotations
 
 import asyncio
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -56,10 +57,6 @@ def _ignored(*arguments: object) -> None:
     pass
 
 
-def _pass_on(passes_on: Callable[[], bool]) -> bool:
-    return passes_on()
-
-
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
     """One request to a model."""
@@ -108,7 +105,7 @@ class SampleRequest:
     """Called before the first event with the path and the exact JSON body of the request, which contains hidden text."""
     on_taken: Callable[[bool], None] = field(default=_ignored, compare=False, repr=False)
     """Called with True when the server has taken the request, and with False when its answer has ended or failed."""
-    take_together: Callable[[Callable[[], bool]], bool] = field(default=_pass_on, compare=False, repr=False)
+    take_together: Callable[[Callable[[], bool]], bool] = field(default=operator.call, compare=False, repr=False)
     """Called with what passes on everything that was read together, and returns whether the answer ends with that; returns the same."""
     on_held: Callable[[], None] = field(default=_ignored, compare=False, repr=False)
     """Called when text of the answer comes that is shown only once all of it was checked."""

@@ -137,9 +137,6 @@ class Summarizing(Stage):
 
     def _read_unread(self) -> None:
         text, self._unread, self._unread_chars = "".join(self._unread), [], 0
-        self._feed_text(text)
-
-    def _feed_text(self, text: str) -> None:
         self._lines.feed(text)
 
     def _pause(self) -> None:
@@ -275,9 +272,9 @@ class SummarizingModel(Summarizing):
         if self._asking is not None:
             await asyncio.wait([self._asking], timeout=CLOSE_SECONDS)
 
-    def _feed_text(self, text: str) -> None:
-        super()._feed_text(text)
-        self._notes = (self._notes + text)[-MAX_NOTES_CHARS:]
+    def _read_unread(self) -> None:
+        self._notes = "".join([self._notes, *self._unread])[-MAX_NOTES_CHARS:]
+        super()._read_unread()
 
     def _wait(self) -> None:
         super()._wait()
