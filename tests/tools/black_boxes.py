@@ -19,7 +19,7 @@ from tests.support.places import ROOT
 
 LEAST_PERCENT = 50
 """Whoever makes the share fall below this says why in the commit that lowers it."""
-MOST_INSIDE = 121
+MOST_INSIDE = 120
 """Whoever makes tests hold more of the inside says why in the commit that raises it."""
 DOORS: dict[str, tuple[str, ...]] = {
     "tables, codes and settings": ("chatui.codes", "chatui.env", "chatui.models", "chatui.settings", "renderer.errors"),
